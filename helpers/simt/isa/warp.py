@@ -1,0 +1,183 @@
+"""Opcodes by which lanes meet: barriers of a block, shuffles and votes of a warp.
+
+Lanes that reach one wait in the machine until their partners are there too (`m.meet`); when nobody
+is missing, which is nearly always, they go straight on.
+"""
+
+import numpy as np
+
+from .table import Form, Row
+from .types import TYPES
+
+__all__ = ["ROWS"]
+
+B32, PRED = TYPES["b32"], TYPES["pred"]
+LANE = np.arange(32)
+
+
+def barrier(ins, f: Form, code):
+    """bar.sync: wait for every thread of the block that has not exited."""
+    operands = [o for o in ins.operands]
+    read = code.reader(operands[0], B32)
+
+    def step(m):
+        for observer in m.watch_barrier:
+            observer.on_barrier(m)
+        if m.mask is None:
+            return None
+        return m.wait_block(int(read(m).flat[0]))
+
+    return step
+
+
+def shuffle(ins, f: Form, code):
+    """shfl.sync d|p, a, b, c, members."""
+    target, *sources = ins.operands
+    first, second = (target.first, target.second) if hasattr(target, "first") else (target, None)
+    write = code.writer(first, B32)
+    write_valid = code.writer(second, PRED) if second is not None else None
+    reads = [code.reader(o, B32) for o in sources]
+    mode = f.one_of("up", "down", "bfly", "idx")
+
+    def act(m, mask, values):
+        value, b, c, _ = values
+        result, valid = exchange(m, mode, mask, value, b, c)
+        write(m, result)
+        if write_valid is not None:
+            write_valid(m, valid)
+
+    def step(m):
+        return m.meet(("shfl", mode), [read(m) for read in reads], act)
+
+    return step
+
+
+def source_lane(mode: str, b, c):
+    """The lane each lane reads, and whether that is in range (9.7.9.6 of the PTX manual).
+
+    `b` and `c` have lanes of a warp along the last axis: the offset or index, and the clamp with
+    the segment mask in bits 8 to 12.
+    """
+    b, c = b.astype(np.int64) & 31, c.astype(np.int64)
+    segment, clamp = (c >> 8) & 31, c & 31
+    highest = (LANE & segment) | (clamp & ~segment & 31)
+    lowest = LANE & segment
+    if mode == "up":
+        j = LANE - b
+        valid = j >= highest
+    elif mode == "down":
+        j = LANE + b
+        valid = j <= highest
+    elif mode == "bfly":
+        j = LANE ^ b
+        valid = j <= highest
+    else:
+        j = lowest | (b & ~segment & 31)
+        valid = j <= highest
+    return np.where(valid, j, LANE), valid
+
+
+def by_warp(m, values):
+    """(blocks, threads) → (blocks, warps, 32), blocks 1 where all are alike."""
+    rows = values.shape[0]
+    return np.broadcast_to(values, (rows, m.shape[1])).reshape(rows, -1, 32)
+
+
+def exchange(m, mode: str, mask, value, b, c):
+    """Move values between lanes; reading a lane that does not take part is a defect."""
+    value = by_warp(m, value)
+    if b.size == 1 and c.size == 1:  # the compiler's immediates: one pattern for all warps
+        pattern, valid = source_lane(mode, b.reshape(-1), c.reshape(-1))
+        result = value[..., pattern]
+        j = np.broadcast_to(pattern, (1, 1, 32))
+        valid = np.broadcast_to(valid, (1, m.shape[1] // 32, 32)).reshape(1, -1)
+    else:
+        j, valid = source_lane(mode, by_warp(m, b), by_warp(m, c))
+        shape = np.broadcast_shapes(value.shape, j.shape)
+        result = np.take_along_axis(np.broadcast_to(value, shape), np.broadcast_to(j, shape), -1)
+        valid = valid.reshape(valid.shape[0], -1)
+    if mask is not None:
+        check_partners(m, mask, j)
+    for observer in m.watch_shuffle:
+        observer.on_shuffle(m, mode, mask, j)
+    return result.reshape(result.shape[0], -1), valid
+
+
+def check_partners(m, mask, j):
+    active = by_warp(m, mask)
+    shape = np.broadcast_shapes(active.shape, j.shape)
+    partner = np.take_along_axis(
+        np.broadcast_to(active, shape), np.broadcast_to(j, shape), -1
+    )
+    lonely = active & ~partner
+    if lonely.any():
+        at = tuple(np.argwhere(lonely)[0])
+        reads = int(np.broadcast_to(j, shape)[at])
+        m.defect(
+            "shuffle from an inactive lane",
+            f"lane {at[-1]} reads lane {reads}, which does not take part (it has exited or is "
+            "elsewhere): the value is undefined",
+            bad_lanes=lonely.reshape(lonely.shape[0], -1),
+        )
+
+
+def vote(ins, f: Form, code):
+    """vote.sync: a predicate of the whole warp."""
+    mode = f.one_of("all", "any", "uni", "ballot")
+    ballot = mode == "ballot"
+    write = code.writer(ins.operands[0], B32 if ballot else PRED)
+    reads = [code.reader(ins.operands[1], PRED), code.reader(ins.operands[2], B32)]
+
+    def act(m, mask, values):
+        active = by_warp(m, np.ones((1, 1), bool) if mask is None else mask)
+        yes = by_warp(m, values[0]) & active
+        if ballot:
+            bits = (yes * (np.uint64(1) << LANE.astype(np.uint64))).sum(-1).astype(np.uint32)
+            result = bits
+        else:
+            everyone, someone = (yes == active).all(-1), yes.any(-1)
+            result = {"all": everyone, "any": someone, "uni": everyone | ~someone}[mode]
+        result = np.repeat(result, 32, axis=-1)
+        write(m, result)
+
+    def step(m):
+        return m.meet(("vote", mode), [read(m) for read in reads], act)
+
+    return step
+
+
+def warp_barrier(ins, f: Form, code):
+    """bar.warp.sync members: lanes of a warp wait for each other."""
+    read = code.reader(ins.operands[0], B32)
+
+    def step(m):
+        return m.meet(("bar.warp", ""), [read(m)], lambda m, mask, values: None)
+
+    return step
+
+
+def bar(ins, f: Form, code):
+    return (warp_barrier if f.has("warp") else barrier)(ins, f, code)
+
+
+def active_mask(ins, f: Form, code):
+    """activemask: which lanes are here now."""
+    write = code.writer(ins.operands[0], B32)
+
+    def step(m):
+        active = by_warp(m, np.ones((1, 1), bool) if m.mask is None else m.mask)
+        bits = (active * (np.uint64(1) << LANE.astype(np.uint64))).sum(-1).astype(np.uint32)
+        write(m, np.repeat(bits, 32, axis=-1))
+
+    return step
+
+
+ROWS = [
+    Row("bar", "a", "", "sync warp cta", bar, "barrier", "wait for the block, or for the warp"),
+    Row("barrier", "a", "", "sync aligned cta", barrier, "barrier", "wait for the block"),
+    Row("shfl", "d|p a b c m", "b32", "sync up down bfly idx", shuffle, "warp",
+        "read a register of another lane"),
+    Row("vote", "d p m", "pred b32", "sync all any uni ballot", vote, "warp",
+        "a predicate over the warp"),
+    Row("activemask", "d", "b32", "", active_mask, "warp", "the lanes that are here"),
+]
