@@ -12,8 +12,20 @@ from . import isa
 from .errors import PtxError, UnsupportedInstruction
 from .isa.lanes import blend
 from .isa.types import TYPES, Type, unsigned
-from .ptx import Address, Function, Immediate, Instruction, Label, Module, Negated, Pair
-from .ptx import Register, Special, Symbol, Vector
+from .ptx import (
+    Address,
+    Function,
+    Immediate,
+    Instruction,
+    Label,
+    Module,
+    Negated,
+    Pair,
+    Register,
+    Special,
+    Symbol,
+    Vector,
+)
 
 __all__ = ["Program", "decode"]
 
@@ -205,7 +217,8 @@ class Decoder:
         if name not in self.offsets:
             raise UnsupportedInstruction(
                 f"ld.param of {name or 'a computed address'} is not simulated: only the kernel's "
-                "own parameters can be read", mnemonic="ld.param",
+                "own parameters can be read",
+                mnemonic="ld.param",
             )
         return self.offsets[name] + address.offset
 
@@ -360,15 +373,25 @@ def decode(module: Module, name: str) -> Program:
     except (IndexError, KeyError, ValueError, AttributeError, TypeError, OverflowError) as error:
         raise PtxError(
             f"{at.mnemonic} does not have the operands it needs ({error})",
-            kernel=name, line=at.line, file=module.files.get(at.file),
+            kernel=name,
+            line=at.line,
+            file=module.files.get(at.file),
         ) from error
     zeros = [np.zeros((1, 1), bool)] * function.registers
     for register in registers_.values():
         zeros[register.index] = ZERO[register.size]
     return Program(
-        name, tuple(function.instructions), tuple(rows), tuple(steps), tuple(zeros),
-        decoder.shared_size, decoder.local_size, decoder.shared, function.parameters,
-        function.max_threads, module.files,
+        name,
+        tuple(function.instructions),
+        tuple(rows),
+        tuple(steps),
+        tuple(zeros),
+        decoder.shared_size,
+        decoder.local_size,
+        decoder.shared,
+        function.parameters,
+        function.max_threads,
+        module.files,
     )
 
 

@@ -32,7 +32,7 @@ class Limits:
     observers: tuple = ()
 
 
-LIMITS: ContextVar[Limits] = ContextVar("limits", default=Limits())
+LIMITS: ContextVar[Limits] = ContextVar("limits", default=Limits())  # noqa: B039 (frozen)
 BUDGET = 1_000_000  # instructions, and for every element of the largest array:
 BUDGET_AN_ELEMENT = 100
 
@@ -137,7 +137,9 @@ class RawKernel:
         self._dynamic = int(size)
 
     # -- launching
-    def __call__(self, grid, block, args, *, shared_mem=0, stream=None, enable_cooperative_groups=False):
+    def __call__(
+        self, grid, block, args, *, shared_mem=0, stream=None, enable_cooperative_groups=False
+    ):
         del stream, enable_cooperative_groups  # one launch after another, each one alone
         launch(self, grid, block, args, shared_mem, limits=LIMITS.get(), defects=None)
 
@@ -186,7 +188,9 @@ class RawModule:
     def compile(self, log_stream=None) -> None:
         """Compile now rather than at the first use."""
         spec = current_spec()
-        _module(self.code, self.options, 10 * spec.compute_capability[0] + spec.compute_capability[1])
+        _module(
+            self.code, self.options, 10 * spec.compute_capability[0] + spec.compute_capability[1]
+        )
 
     def get_function(self, name: str) -> RawKernel:
         """The kernel called `name`; LaunchError lists those there are when it is missing."""
@@ -207,16 +211,24 @@ def launch(kernel, grid, block, args, shared_mem, *, limits: Limits, defects) ->
     budget = limits.budget or BUDGET + BUDGET_AN_ELEMENT * max(
         (s.size // 4 for s in memory.segments), default=0
     )
-    job = machine.Launch(
-        program, grid, block, memory, packed, int(shared_mem), limits.observers, defects, budget,
-        limits.schedule, tuple(kernel.code.splitlines()) if wanted is not None else (), NAMELESS,
-    )
     blocks = int(np.prod(grid))
-    bar = progress.bar(blocks, f"simulating {kernel.name}, {blocks} blocks")
-    try:
-        machine.run(job, bar.update)
-    finally:
-        bar.close()
+    with progress.bar(blocks, f"simulating {kernel.name}, {blocks} blocks") as bar:
+        job = machine.Launch(
+            program,
+            grid,
+            block,
+            memory,
+            packed,
+            int(shared_mem),
+            limits.observers,
+            defects,
+            budget,
+            limits.schedule,
+            tuple(kernel.code.splitlines()) if wanted is not None else (),
+            NAMELESS,
+            bar.update,
+        )
+        machine.run(job)
     return job
 
 
@@ -225,20 +237,23 @@ def check_resources(kernel, program: Program, block, shared_mem) -> None:
     if program.max_threads and threads > program.max_threads:
         raise LaunchError(
             f"{kernel.name} is compiled for blocks of at most {program.max_threads} threads "
-            f"(__launch_bounds__), got {threads}", kernel=kernel.name,
+            f"(__launch_bounds__), got {threads}",
+            kernel=kernel.name,
         )
     spec = current_spec()
     if program.shared > spec.shared_default:
         raise LaunchError(
             f"{kernel.name} declares {program.shared} bytes of static shared memory; a block has "
             f"at most {spec.shared_default}. Declare it `extern __shared__` and pass its size as "
-            "shared_mem", kernel=kernel.name,
+            "shared_mem",
+            kernel=kernel.name,
         )
     if not 0 <= shared_mem <= (most := kernel.max_dynamic_shared_size_bytes):
         raise LaunchError(
             f"{kernel.name} is launched with {shared_mem} bytes of dynamic shared memory; it may "
             f"have {most}. Set kernel.max_dynamic_shared_size_bytes first: {spec.name} allows "
-            f"{spec.shared_optin - program.shared}", kernel=kernel.name,
+            f"{spec.shared_optin - program.shared}",
+            kernel=kernel.name,
         )
 
 
@@ -260,7 +275,8 @@ def pack(kernel, program: Program, wanted, args) -> tuple[GlobalMemory, bytes]:
         if len(data) != slot.size:
             raise LaunchError(
                 f"argument {k + 1} of {kernel.name}, `{name}`: expected {slot.size} bytes, got "
-                f"{len(data)} ({type(value).__name__})", kernel=kernel.name,
+                f"{len(data)} ({type(value).__name__})",
+                kernel=kernel.name,
             )
         block[slot.offset : slot.offset + slot.size] = data
     return memory, bytes(block)

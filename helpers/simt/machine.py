@@ -22,6 +22,7 @@ from .memory import GlobalMemory, Rows
 __all__ = ["Chunk", "Launch", "chunks", "run"]
 
 LANES = 1 << 16  # of a chunk: its registers stay in the processor's cache
+TICK = (1 << 12) - 1  # instructions between looks at budget and progress
 SHARED_WINDOW = (0x0100_0000_0000, 0x0100_0100_0000)
 LOCAL_WINDOW = (0x0200_0000_0000, 0x0200_0100_0000)
 WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
@@ -46,6 +47,7 @@ class Launch:
     schedule: object
     source: tuple[str, ...]
     file: str
+    progress: object = None  # called with the number of blocks that have ended, 0 now and then
 
 
 @dataclass
@@ -108,8 +110,8 @@ class Chunk:
             while True:
                 self.pc = pc
                 self.executed += 1
-                if self.executed > budget:
-                    raise self.exhausted()
+                if not self.executed & TICK:
+                    self.tick(budget)
                 if watch:
                     for observer in watch:
                         observer.on_instruction(self)
@@ -124,6 +126,13 @@ class Chunk:
                     if go is not None or pc in fragments:
                         self.put(pc, self.mask)
                         break
+
+    def tick(self, budget: int) -> None:
+        """Now and then: is this an endless loop, and is the reader still waiting?"""
+        if self.executed > budget:
+            raise self.exhausted()
+        if self.launch.progress:
+            self.launch.progress(0)
 
     def scheduler(self):
         """How the next fragment is chosen from {pc: mask}."""
@@ -155,7 +164,8 @@ class Chunk:
         return BudgetExceeded(
             f"instruction budget of {self.launch.budget} exceeded, spinning at line {ins.line}: "
             "an endless loop, or a long one; helpers.simt.limits(budget=…) raises the budget",
-            budget=self.launch.budget, **self.where(),
+            budget=self.launch.budget,
+            **self.where(),
         )
 
     # -- meeting
@@ -210,8 +220,9 @@ class Chunk:
             values = [np.zeros(self.shape, v.dtype) for v in parked[0].values]
             for p in parked:
                 whole = whole | p.mask
-                values = [blend(p.mask, new, old)
-                          for new, old in zip(p.values, values, strict=True)]
+                values = [
+                    blend(p.mask, new, old) for new, old in zip(p.values, values, strict=True)
+                ]
             ready = complete(self, by_warp(self, whole), values[-1]) & whole
             if not ready.any():
                 continue
@@ -306,8 +317,11 @@ class Chunk:
         launch = self.launch
         ins = launch.program.instructions[self.pc]
         own = ins.file in (0, 1)
-        text = launch.source[ins.line - 1].strip() if own and ins.line and ins.line <= len(
-            launch.source) else None
+        text = (
+            launch.source[ins.line - 1].strip()
+            if own and ins.line and ins.line <= len(launch.source)
+            else None
+        )
         place = {"kernel": launch.program.name, "line": ins.line or None, "source": text}
         place["file"] = launch.file if own else launch.program.files.get(ins.file)
         if bad_lanes is not None:
@@ -365,8 +379,11 @@ def special(m: Chunk, name: str) -> np.ndarray:
     blocks = np.arange(m.first, m.first + count, dtype=np.int64)[:, None]
     uniform = np.ones((1, 1), np.int64)
     weight = {
-        "eq": 1 << lanes % 32, "lt": (1 << lanes % 32) - 1, "le": (2 << lanes % 32) - 1,
-        "gt": 0xFFFFFFFF & -(2 << lanes % 32), "ge": 0xFFFFFFFF & -(1 << lanes % 32),
+        "eq": 1 << lanes % 32,
+        "lt": (1 << lanes % 32) - 1,
+        "le": (2 << lanes % 32) - 1,
+        "gt": 0xFFFFFFFF & -(2 << lanes % 32),
+        "ge": 0xFFFFFFFF & -(1 << lanes % 32),
     }
     values = {
         "tid": lambda: lanes // int(np.prod(launch.block[:k])) % launch.block[k],
@@ -412,10 +429,10 @@ def chunks(launch: Launch):
         yield first, min(count, total - first)
 
 
-def run(launch: Launch, progress=None) -> None:
-    """Execute a launch, chunk after chunk; `progress(blocks)` is told after each."""
+def run(launch: Launch) -> None:
+    """Execute a launch, chunk after chunk."""
     with np.errstate(all="ignore"):
         for first, count in chunks(launch):
             Chunk(launch, first, count).run()
-            if progress:
-                progress(count)
+            if launch.progress:
+                launch.progress(count)

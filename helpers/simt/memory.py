@@ -129,7 +129,9 @@ def describe(segment: Segment | None, address: int, width: int) -> str:
         where = f"{past} bytes past the end of" if past else "just past the end of"
         return f"{where} {size}{element(segment, distance)}"
     over = distance + width - segment.size
-    return f"its last {over} of {width} bytes lie past the end of {size}{element(segment, distance)}"
+    return (
+        f"its last {over} of {width} bytes lie past the end of {size}{element(segment, distance)}"
+    )
 
 
 def element(segment: Segment, distance: int) -> str:

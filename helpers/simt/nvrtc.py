@@ -16,12 +16,22 @@ from pathlib import Path
 
 from .errors import CompileError
 
-__all__ = ["available", "cache_dir", "compile_ptx", "shipped_key", "version"]
+__all__ = [
+    "SHIPPED_ARCH",
+    "available",
+    "cache_dir",
+    "compile_ptx",
+    "ship",
+    "shipped_path",
+    "version",
+]
 
 SHIPPED = Path(__file__).parent / "shipped"
+SHIPPED_ARCH = 90
 FLAGS = ("-lineinfo", "-default-device", "--std=c++17")
 # `prog.cu(3): error: message` or `prog.cu(3): catastrophic error: message`
 LOG_LINE = re.compile(r"^(.*?)\((\d+)\): (?:catastrophic )?error\s*(?:#\d+(?:-D)?)?: (.*)$", re.M)
+FOLDER = re.compile(r'^(\s*\.file\s+\d+\s+")[^"]*[/\\]', re.M)
 
 
 @lru_cache
@@ -74,9 +84,22 @@ def cache_dir() -> Path:
     )
 
 
-def shipped_key(source: str) -> str:
-    """Content key of a source text, independent of line-end style; names the shipped PTX."""
-    return hashlib.sha256(source.replace("\r\n", "\n").encode()).hexdigest()[:16]
+def shipped_path(source: str) -> Path:
+    """Where the shipped PTX of a source text would lie; line-end style does not matter."""
+    content = source.replace("\r\n", "\n").encode()
+    return SHIPPED / f"{hashlib.sha256(content).hexdigest()[:16]}.ptx"
+
+
+def ship(sources, file: str) -> list[Path]:
+    """Compile sources into `shipped/`, which then holds these and nothing else."""
+    SHIPPED.mkdir(exist_ok=True)
+    written = []
+    for source in sources:
+        shipped_path(source).write_text(run_nvrtc(source, (), SHIPPED_ARCH, file))
+        written.append(shipped_path(source))
+    for path in set(SHIPPED.glob("*.ptx")) - set(written):
+        path.unlink()
+    return written
 
 
 def compile_ptx(source: str, options=(), *, arch: int = 90, file: str = "kernel.cu") -> str:
@@ -102,7 +125,7 @@ def compile_ptx(source: str, options=(), *, arch: int = 90, file: str = "kernel.
 
 
 def shipped_ptx(source: str, file: str) -> str:
-    path = SHIPPED / f"{shipped_key(source)}.ptx"
+    path = shipped_path(source)
     if path.is_file():
         return path.read_text()
     raise CompileError(
@@ -151,7 +174,8 @@ def run_nvrtc(source: str, options, arch: int, file: str) -> str:
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             log = text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
             raise compile_error(log or status.name, source, file)
-        return text(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
+        ptx = text(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
+        return FOLDER.sub(r"\1", ptx)  # the same text wherever it was compiled
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 

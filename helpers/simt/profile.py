@@ -58,6 +58,12 @@ def profile(kernel, grid, block, args, shared_mem=0, **changes) -> Profile:
     job = kernels.launch(kernel, grid, block, args, shared_mem, limits=limits, defects=defects)
     lines = dict(sorted(counters.lines.items()))
     return Profile(
-        kernel.name, job.grid, job.block, f"{kernels.current_spec().name} specification",
-        dict(counters.totals), lines, defects, job.source,
+        kernel.name,
+        job.grid,
+        job.block,
+        f"{kernels.current_spec().name} specification",
+        dict(counters.totals),
+        lines,
+        defects,
+        job.source,
     )

@@ -191,8 +191,10 @@ SPECIAL = re.compile(
     r"|gridid|clock|clock_hi|clock64|globaltimer|lanemask_(?:eq|le|lt|ge|gt)|dynamic_smem_size"
     r"|total_smem_size|cluster_n?ctarank|is_explicit_cluster|pm\d)$"
 )
-NUMBER = re.compile(r"[-+]?(?:0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?"
-                    r"|\d+\.\d*(?:[eE][-+]?\d+)?|\d+U?)$")
+NUMBER = re.compile(
+    r"[-+]?(?:0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?"
+    r"|\d+\.\d*(?:[eE][-+]?\d+)?|\d+U?)$"
+)
 
 
 def number(text: str) -> Immediate:
@@ -271,7 +273,11 @@ class Parser:
             kind, text = token.lastgroup, token.group()
             if kind == "comment":
                 continue
-            if kind == "line" and not skipping and not (statement := self.labels(statement)).strip():
+            if (
+                kind == "line"
+                and not skipping
+                and not (statement := self.labels(statement)).strip()
+            ):
                 self.directive(text.strip())
                 continue
             if skipping:  # inside a .section of debug strings
@@ -391,7 +397,9 @@ class Parser:
             if not found or found["type"] not in SIZES:
                 raise self.error(f"cannot read the parameter {part!r}")
             size = SIZES[found["type"]] * elements(found["dims"])
-            align = int(m[1]) if (m := re.search(r"\.align\s+(\d+)", part)) else SIZES[found["type"]]
+            align = (
+                int(m[1]) if (m := re.search(r"\.align\s+(\d+)", part)) else SIZES[found["type"]]
+            )
             offset = -(-offset // align) * align
             result.append(Parameter(found["name"], found["type"], size, offset))
             offset += size
@@ -409,7 +417,13 @@ class Parser:
             operands = list(old.operands)
             operands[position] = Label(target)
             function.instructions[index] = Instruction(
-                old.opcode, old.suffixes, tuple(operands), old.guard, old.negated, old.line, old.file
+                old.opcode,
+                old.suffixes,
+                tuple(operands),
+                old.guard,
+                old.negated,
+                old.line,
+                old.file,
             )
 
     # -- statements

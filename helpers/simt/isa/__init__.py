@@ -22,6 +22,7 @@ def row_of(instruction) -> Row:
     tensor = instruction.opcode in TENSOR
     raise refuse(
         instruction.mnemonic,
-        "tensor-core instructions are outside this simulator" if tensor
+        "tensor-core instructions are outside this simulator"
+        if tensor
         else f"no row for {instruction.opcode} in the simulator's opcode tables",
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import rounding
+from .lanes import blend
 from .table import Form, Row, refuse
 from .types import TYPES, Type, unsigned
 
@@ -417,8 +418,10 @@ def dot_product(f: Form) -> Alu:
 
     def run(a, b, c):
         a, b = (np.ascontiguousarray(v) for v in np.broadcast_arrays(a, b))
-        parts = [v.view(f"{'u' if t.kind == 'u' else 'i'}1").reshape(*v.shape, 4).astype(np.int64)
-                 for v, t in ((a, left), (b, right))]
+        parts = [
+            v.view(f"{'u' if t.kind == 'u' else 'i'}1").reshape(*v.shape, 4).astype(np.int64)
+            for v, t in ((a, left), (b, right))
+        ]
         return ((parts[0] * parts[1]).sum(-1) + c).astype(result.dtype)
 
     return Alu(run, (U32, U32, result), result)
@@ -426,9 +429,16 @@ def dot_product(f: Form) -> Alu:
 
 # ---------------------------------------------------------------------------- comparison
 ORDERED = {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
-    "gt": np.greater, "ge": np.greater_equal,
-    "lo": np.less, "ls": np.less_equal, "hi": np.greater, "hs": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "lo": np.less,
+    "ls": np.less_equal,
+    "hi": np.greater,
+    "hs": np.greater_equal,
 }
 COMPARE = " ".join([*ORDERED, "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"])
 COMBINE = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
@@ -505,7 +515,7 @@ def set_(f: Form) -> Alu:
 
 
 def selp(f: Form) -> Alu:
-    return Alu(lambda a, b, p: np.where(p, a, b), (f.type, f.type, PRED), f.type)
+    return Alu(lambda a, b, p: blend(p, a, b), (f.type, f.type, PRED), f.type)
 
 
 def slct(f: Form) -> Alu:
@@ -549,7 +559,9 @@ def pack_pair(f: Form, to: Type) -> Alu:
     def run(a, b):
         high, low = (
             finish_conversion(rounding.narrow(v.astype(np.float64), to.dtype, mode), f)
-            .view(np.uint16).astype(np.uint32) for v in (a, b)
+            .view(np.uint16)
+            .astype(np.uint32)
+            for v in (a, b)
         )
         return high << np.uint32(16) | low
 
@@ -589,8 +601,11 @@ def float_to_integer(f: Form, to: Type, source: Type) -> Callable:
     info = np.iinfo(to.dtype)
     nan_is_zero = source.dtype != np.float64 and to.size < 8
     on_nan = 0 if nan_is_zero else 1 << (max(to.bits, 32) - 1)
-    nan = to.dtype.type(0) if nan_is_zero else np.asarray(
-        on_nan & ((1 << to.bits) - 1), unsigned(to.size)).view(to.dtype)
+    nan = (
+        to.dtype.type(0)
+        if nan_is_zero
+        else np.asarray(on_nan & ((1 << to.bits) - 1), unsigned(to.size)).view(to.dtype)
+    )
 
     def run(a):
         if f.has("ftz") and a.dtype == np.float32:
@@ -612,8 +627,7 @@ def integer_to_float(a, dtype, mode: str):
     high = (a >> 32).astype(np.float64) * 2.0**32
     low = (a & 0xFFFFFFFF).astype(np.float64)
     s = high + low
-    error = rounding.two_sum(high, low, s)
-    return rounding.narrow(s, dtype, mode, error)
+    return rounding.narrow(s, dtype, mode, lambda: rounding.two_sum(high, low, s))
 
 
 def mov(f: Form) -> Alu:
@@ -633,6 +647,7 @@ def cosine(a):
 
 
 FTZ = f"{ROUNDING} ftz sat"
+# fmt: off
 ROWS = [
     Row("add", "d a b", f"{INTS} {FLOATS}", FTZ, add, "arithmetic", "d = a + b"),
     Row("sub", "d a b", f"{INTS} {FLOATS}", FTZ, sub, "arithmetic", "d = a - b"),
@@ -698,3 +713,4 @@ ROWS = [
         "convert", "a in another type"),
     Row("mov", "d a", f"pred {BITS} {INTS} f16 f32 f64", "", mov, "move", "d = a"),
 ]
+# fmt: on

@@ -80,6 +80,7 @@ def call(ins, f: Form, code):
     raise refuse(ins.mnemonic, "calls of functions that were not inlined are not in the table")
 
 
+# fmt: off
 ROWS = [
     Row("bra", "label", "", "uni", branch, "control", "go on at the label"),
     Row("ret", "", "", "uni", leave, "control", "return; in a kernel, exit"),
@@ -87,3 +88,4 @@ ROWS = [
     Row("trap", "", "", "", trap, "control", "stop the kernel with an error"),
     Row("call", "f", "", "uni", call, "control", "call a function"),
 ]
+# fmt: on

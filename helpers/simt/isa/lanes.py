@@ -29,6 +29,8 @@ class Lanes:
     a lane stands for all lanes, and is active when any of them is.
     """
 
+    all: "Lanes"  # the selection that leaves nothing out
+
     def __init__(self, mask, shape):
         self.shape = shape
         self.keep = self.columns = None
@@ -64,3 +66,6 @@ class Lanes:
         else:
             whole[:, self.columns] = values
         return whole
+
+
+Lanes.all = Lanes(None, None)

@@ -4,10 +4,9 @@ alignment and masking, and one event for the observers."""
 import numpy as np
 
 from ..memory import Access, describe
-from ..ptx import Symbol, Vector
+from ..ptx import Vector
 from .lanes import Lanes
 from .table import Form, Row, refuse
-
 
 __all__ = ["ROWS"]
 
@@ -58,16 +57,17 @@ def reach(m, space: str, address, width: int, store: bool, others=()):
     if space == "generic":
         space, address = generic(m, address)
     home = m.rows.get(space)  # None for global memory, which is found by address
-    shape = np.broadcast_shapes(
-        address.shape, *(o.shape for o in others), *([home.offset.shape] if home else [])
-    )
     mask = m.mask
-    lanes = Lanes(mask, shape)
+    if mask is None:
+        lanes = Lanes.all
+    else:
+        parts = [address.shape, *(o.shape for o in others)]
+        lanes = Lanes(mask, np.broadcast_shapes(*parts, *([home.offset.shape] if home else [])))
     picked = lanes.pick(address)
     home, stray = locate(m, space, lanes, picked, width, store)
     if stray is not None:
         mask = without(m, mask, lanes.spread(np.broadcast_to(stray, picked.shape)))
-        lanes = Lanes(mask, shape)
+        lanes = Lanes(mask, m.shape)
         picked = lanes.pick(address)
         home = locate(m, space, lanes, picked, width, store)[0] if picked.size else None
     if m.watch_access:
@@ -86,8 +86,7 @@ def without(m, mask, stray):
 
 
 def locate(m, space: str, lanes, picked, width: int, store: bool):
-    """The memory that picked addresses lie in, and a boolean array of those that stray (or None).
-    """
+    """The memory that picked addresses lie in, and which of them stray (None: none does)."""
     low, high = int(picked.min()), int(picked.max()) + width
     if space == "global":
         home = m.memory.find(low, high)
@@ -119,7 +118,12 @@ def stray_lanes(m, space, lanes, home, picked, width, store):
             else f"byte {bad} of {home.size} B of {space} memory{m.variable_at(space, bad)}"
         )
         name = getattr(m.memory.nearest(bad), "name", None) if space == "global" else None
-        m.defect("out of bounds", f"{width}-byte {verb} {miss}", bad_lanes=lanes.spread(~inside), array=name)
+        m.defect(
+            "out of bounds",
+            f"{width}-byte {verb} {miss}",
+            bad_lanes=lanes.spread(~inside),
+            array=name,
+        )
     elif bad_alignment.any():
         bad = int(picked[bad_alignment][0])
         near = m.memory.nearest(bad) if space == "global" else None
@@ -222,7 +226,9 @@ def store(ins, f: Form, code):
             return
         view, first = home.typed(f.type.dtype), place >> shift
         for k, value in enumerate(values):
-            index, value = np.broadcast_arrays(first + k if k else first, lanes.pick(value))
+            index, value = first + k if k else first, lanes.pick(value)
+            if index.shape != value.shape:
+                index, value = np.broadcast_arrays(index, value)
             view[index] = value
 
     return step
@@ -247,6 +253,7 @@ def nothing(ins, f: Form, code):
     return lambda m: None
 
 
+# fmt: off
 ROWS = [
     Row("ld", "d [a]", KINDS, f"{SPACES} {HINTS} v2 v4", load, "memory", "d = memory at a"),
     Row("ldu", "d [a]", KINDS, f"{SPACES} {HINTS} v2 v4", load, "memory",
@@ -259,3 +266,4 @@ ROWS = [
     Row("fence", "", "", "cta cluster gpu sys acq_rel sc proxy async", nothing, "memory",
         "order memory accesses"),
 ]
+# fmt: on

@@ -1,138 +1,108 @@
 """Floating-point arithmetic that rounds once, in every mode the compiler emits.
 
-NumPy rounds to nearest, and has no fused multiply-add. The other results are made from the float64
-sum and its exact error (Knuth's two-sum), which say on which side of the true value a rounded one
-lies. That costs; so `fma` takes the plain float64 path and repairs the few lanes where rounding
-twice (to float64, then to the type) can differ from rounding once.
+NumPy rounds to nearest, and has no fused multiply-add. The other results come from a float64 result
+and its exact error (Knuth's two-sum, Dekker's product), which together say on which side of a
+rounded value the true one lies. That costs, so the common case takes the plain float64 path and
+only the few lanes where rounding twice (to float64, then to the type) may differ are repaired.
 """
+
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
 
-__all__ = ["divide", "flush", "fma", "narrow", "plus", "saturate", "square_root", "times"]
+__all__ = ["TINY", "divide", "flush", "fma", "narrow", "plus", "saturate", "square_root", "times"]
 
-F64 = np.dtype(np.float64)
+F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-# Fraction bits a float64 has beyond the type: all of them decide the rounding.
-SPARE = {np.dtype(np.float32): 29, np.dtype(np.float16): 42, BFLOAT16: 45}
-TINY = {
-    np.dtype(np.float64): 2.0**-1022,
-    np.dtype(np.float32): 2.0**-126,
-    np.dtype(np.float16): 2.0**-14,
-    BFLOAT16: 2.0**-126,
-}
+# Fraction bits a float64 has beyond the type: they decide the rounding.
+SPARE = {F32: 29, np.dtype(np.float16): 42, BFLOAT16: 45}
+# The smallest normal number of each type.
+TINY = {F64: 2.0**-1022, F32: 2.0**-126, np.dtype(np.float16): 2.0**-14, BFLOAT16: 2.0**-126}
 
 
 def flush(x):
     """Subnormals become zeros of the same sign: the `.ftz` modifier."""
-    small = np.abs(x) < np.asarray(TINY[x.dtype], x.dtype)
+    small = np.abs(x) < x.dtype.type(TINY[x.dtype])
     return np.where(small, np.copysign(x.dtype.type(0), x), x) if small.any() else x
 
 
 def saturate(x):
-    """Clamp to [0, 1]; NaN becomes 0: the `.sat` modifier."""
-    zero, one = x.dtype.type(0), x.dtype.type(1)
-    return np.fmin(np.fmax(x, zero), one)
+    """Clamp to [0, 1]; NaN becomes +0: the `.sat` modifier."""
+    return np.fmin(np.fmax(x, x.dtype.type(0)), x.dtype.type(1)) + x.dtype.type(0)
 
 
-def neighbour(x, up: bool):
-    """The next value of the same type above (or below) x, by counting in the bit pattern."""
-    signed = np.dtype(f"i{x.dtype.itemsize}")
-    bits = x.view(signed)
-    step = np.where((bits < 0) == up, -1, 1).astype(signed)
-    result = (bits + step).view(x.dtype)
-    smallest = np.asarray(1, signed).view(x.dtype)
-    result = np.where(x == 0, smallest if up else -smallest, result)
-    return np.where(np.isnan(x) | (x == (np.inf if up else -np.inf)), x, result)
-
-
+# ---------------------------------------------------------------------------- float64 to the type
 def narrow(s, dtype, mode: str = "rn", error=None):
-    """Round float64 `s` to `dtype`; `error` is what the true value has beyond `s`, None if exact.
-
-    Modes: rn to nearest even, rz towards zero, rm down, rp up.
-    """
-    if dtype == F64 and mode == "rn":
-        return s
-    if error is not None and dtype != F64:
-        s = odd(s, error)
-        error = None
-    with np.errstate(all="ignore"):
-        if dtype == BFLOAT16 and s.dtype == F64:
-            y = to_bfloat16(s)
-        else:
-            y = s.astype(dtype)
-    return y if mode == "rn" else directed(y, s, error, mode)
+    """Round float64 `s` to `dtype` in mode rn (to nearest even), rz (towards zero), rm (down) or
+    rp (up). `error()` gives what the true value has beyond `s`; None says that `s` is exact."""
+    if mode == "rn":
+        s = s if error is None or dtype == F64 else odd(s, error())
+        return s if dtype == F64 else nearest(s, dtype)
+    return directed(s if dtype == F64 else nearest(s, dtype), s, error, mode)
 
 
-def to_bfloat16(s):
-    """float64 → bfloat16 in one rounding: go through a float32 rounded to odd, which cannot tie."""
-    single = s.astype(np.float32)
+def nearest(s, dtype):
+    """float64 to the nearest value of a narrower type."""
+    if dtype != BFLOAT16:
+        return s.astype(dtype)
+    # ml_dtypes goes through float32; made odd where that is inexact, it cannot round to a tie
+    single = s.astype(F32)
     back = single.astype(F64)
     inexact = (back != s) & np.isfinite(s) & np.isfinite(single)
-    bits = single.view(np.int32)
-    towards_zero = bits - (np.abs(back) > np.abs(s))
-    bits = np.where(inexact, towards_zero | 1, bits).astype(np.int32)
-    return bits.view(np.float32).astype(BFLOAT16)
+    bits = single.view(np.int32) - (inexact & (np.abs(back) > np.abs(s)))
+    return np.where(inexact, bits | 1, bits).astype(np.int32).view(F32).astype(BFLOAT16)
 
 
 def odd(s, error):
-    """Round-to-odd: make the last bit of an inexact `s` sticky, so that a second rounding cannot
-    mistake it for a tie. `error` is the part of the true value that `s` lost."""
+    """Round-to-odd: an inexact `s` gets an odd last bit, so that a second rounding cannot take it
+    for a tie. `error` is the part of the true value that `s` lost."""
     lost = (error != 0) & np.isfinite(s) & np.isfinite(error)
-    if not lost.any():
-        return s
+    away = (error < 0) == (s > 0)  # s lies farther from zero than the true value: step back first
     bits = s.view(np.int64)
-    away = (error < 0) == (s > 0)  # s was rounded away from zero: step back before making it odd
-    # s == 0 with an error cannot happen: two-sum's zero is exact
     return np.where(lost, (bits - away) | 1, bits).view(F64)
 
 
 def directed(y, s, error, mode: str):
-    """Correct a rounded-to-nearest y to rz, rm or rp; the true value is s (+ error)."""
+    """Correct y, the nearest value to s, to mode rz, rm or rp; the true value is s (+ error())."""
     wide = y.astype(F64)
-    above = (wide > s) if error is None else (wide > s) | ((wide == s) & (error < 0))
-    below = (wide < s) if error is None else (wide < s) | ((wide == s) & (error > 0))
-    if mode == "rm":
-        wrong, up = above, False
-    elif mode == "rp":
-        wrong, up = below, True
-    else:
-        negative = s < 0
-        wrong = np.where(negative, below, above)
-        result = np.where(negative, neighbour(y, True), neighbour(y, False))
-        return np.where(wrong, result, y) if wrong.any() else y
-    return np.where(wrong, neighbour(y, up), y) if wrong.any() else y
+    above, below, tie = wide > s, wide < s, wide == s
+    if error is not None and tie.any():
+        e = error()
+        above, below = above | (tie & (e < 0)), below | (tie & (e > 0))
+    if mode == "rz":
+        return step(y, (above & (s > 0)) | (below & (s < 0)), towards_zero=True)
+    return step(y, above, down=True) if mode == "rm" else step(y, below, down=False)
 
 
+def step(y, wrong, *, down=False, towards_zero=False):
+    """The neighbouring value where `wrong`: one more or one less in the bit pattern."""
+    if not wrong.any():
+        return y
+    signed = np.dtype(f"i{y.dtype.itemsize}")
+    bits = y.view(signed)
+    by = wrong.astype(signed)
+    if towards_zero:
+        return (bits - by).view(y.dtype)
+    sign = (bits >> (8 * signed.itemsize - 1)) | 1
+    result = (bits - by * sign if down else bits + by * sign).view(y.dtype)
+    at_zero = wrong & (y == 0)
+    if at_zero.any():
+        smallest = np.ones(1, signed).view(y.dtype)[0]
+        result = np.where(at_zero, -smallest if down else smallest, result)
+    return result
+
+
+# ---------------------------------------------------------------------------- exact errors
 def two_sum(a, b, s):
     """The exact error of s = a + b in float64."""
     t = s - a
     return (a - (s - t)) + (b - t)
 
 
-def plus(a, b, mode: str = "rn"):
-    """a + b in the type of a, rounded as `mode` says."""
-    dtype = a.dtype
-    if mode == "rn":
-        return a + b
-    a, b = a.astype(F64), b.astype(F64)
-    s = a + b
-    return narrow(s, dtype, mode, two_sum(a, b, s))
-
-
-def times(a, b, mode: str = "rn"):
-    """a · b in the type of a. Products of types narrower than float64 are exact in float64."""
-    dtype = a.dtype
-    if mode == "rn":
-        return a * b
-    if dtype == F64:
-        p, error = product(a, b)
-        return narrow(p, dtype, mode, error)
-    return narrow(a.astype(F64) * b.astype(F64), dtype, mode)
-
-
 def product(a, b):
-    """float64 a · b and its exact error, by Dekker's splitting (operands of moderate size)."""
+    """float64 a · b and its exact error (Dekker; operands and product of moderate size)."""
+
     def halves(x):
         c = 134217729.0 * x  # 2^27 + 1
         high = c - (c - x)
@@ -143,83 +113,108 @@ def product(a, b):
     return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
 
 
+# ---------------------------------------------------------------------------- operations
+def plus(a, b, mode: str = "rn"):
+    """a + b in the type of a, rounded as `mode` says."""
+    if mode == "rn":
+        return a + b
+    return fma(a, np.ones((1, 1), a.dtype), b, mode)
+
+
+def times(a, b, mode: str = "rn"):
+    """a · b in the type of a. Products of types narrower than float64 are exact in float64."""
+    if mode == "rn":
+        return a * b
+    if a.dtype == F64:
+        return exactly(lambda x, y: x * y, (a, b), mode)
+    return narrow(a.astype(F64) * b.astype(F64), a.dtype, mode)
+
+
 def fma(a, b, c, mode: str = "rn"):
     """a · b + c with one rounding, in the type of a."""
     dtype = a.dtype
     if dtype == F64:
-        return fma64(a, b, c, mode)
-    p = np.multiply(a, b, dtype=F64) if dtype != BFLOAT16 else a.astype(F64) * b.astype(F64)
-    c = c.astype(F64)
-    s = p + c
+        return exactly(lambda x, y, z: x * y + z, (a, b, c), mode)
+    p = a.astype(F64) * b.astype(F64)
+    wide_c = c.astype(F64)
+    s = p + wide_c
     if mode != "rn":
-        return narrow(s, dtype, mode, two_sum(p, c, s))
-    y = narrow(s, dtype)
-    doubtful = halfway(s, dtype) | (np.abs(y) < dtype.type(2 * TINY[dtype]))
-    if doubtful.any():
-        p, c, s = (v[doubtful] for v in np.broadcast_arrays(p, c, s))
-        y[doubtful] = narrow(s, dtype, "rn", two_sum(p, c, s))
+        return narrow(s, dtype, mode, lambda: two_sum(p, wide_c, s))
+    y = nearest(s, dtype)
+    doubt = doubtful(s, y)
+    if doubt.any():
+        few = np.flatnonzero(doubt)
+        p, wide_c, s = (v.reshape(-1)[few] for v in np.broadcast_arrays(p, wide_c, s))
+        y.reshape(-1)[few] = narrow(s, dtype, "rn", lambda: two_sum(p, wide_c, s))
     return y
 
 
-def halfway(s, dtype):
-    """Lanes whose float64 lies exactly between two values of the type: where an error that s has
-    already dropped would decide the rounding."""
-    spare = SPARE[dtype]
-    return (s.view(np.int64) & ((1 << spare) - 1)) == (1 << (spare - 1))
-
-
-def fma64(a, b, c, mode: str):
-    """float64 fma: exact through Python integers, lane by lane, where the fast form may err."""
-    a, b, c = np.broadcast_arrays(a, b, c)
-    p, low = product(a, b)
-    s = p + c
-    error = two_sum(p, c, s)
-    y = np.where(np.isfinite(s), s + (error + low), s)
-    exact = (error == 0) & (low == 0) if mode == "rn" else np.zeros(s.shape, bool)
-    doubt = np.isfinite(a) & np.isfinite(b) & np.isfinite(c) & ~exact
-    for where in np.argwhere(doubt):
-        i = tuple(where)
-        y[i] = fma_exact(float(a[i]), float(b[i]), float(c[i]), mode)
-    return y
-
-
-def fma_exact(a: float, b: float, c: float, mode: str) -> float:
-    from fractions import Fraction
-
-    true = Fraction(a) * Fraction(b) + Fraction(c)
-    if true == 0:
-        return a * b + c
-    try:
-        near = float(true)
-    except OverflowError:
-        near = np.inf if true > 0 else -np.inf
-    if mode == "rn" or near == true:
-        return near
-    above = near > true if np.isfinite(near) else near > 0
-    down = mode == "rm" or (mode == "rz" and true > 0)
-    if above == down:
-        return float(np.nextafter(near, -np.inf if down else np.inf))
-    return near
+def doubtful(s, y):
+    """Lanes where an error that s has already dropped would decide the rounding: s lies exactly
+    between two values of the type. Subnormals have other halfway points, so take all of them."""
+    spare = SPARE[y.dtype]
+    halfway = (s.view(np.int64) << (64 - spare)) == np.iinfo(np.int64).min
+    return halfway | (np.abs(y) < y.dtype.type(2 * TINY[y.dtype]))
 
 
 def divide(a, b, mode: str = "rn"):
-    """a / b. Float32 and narrower quotients in float64 never tie falsely (53 ≥ 2·24 + 2 bits)."""
-    dtype = a.dtype
-    with np.errstate(all="ignore"):
-        if mode == "rn":
-            return a / b
-        wide_a, wide_b = a.astype(F64), b.astype(F64)
-        q = wide_a / wide_b
-        rest = -fma64(q, wide_b, -wide_a, "rn") * np.sign(wide_b)
-        return narrow(q, dtype, mode, rest)
+    """a / b in the type of a."""
+    if mode == "rn":
+        return a / b
+    if a.dtype == F64:
+        return exactly(lambda x, y: x / y, (a, b), mode)
+    wide_a, wide_b = a.astype(F64), b.astype(F64)
+    q = wide_a / wide_b
+
+    def error():  # the sign of a/b − q, from the exact residual a − q·b
+        p, low = product(q, wide_b)
+        return ((wide_a - p) - low) * np.sign(wide_b)
+
+    return narrow(q, a.dtype, mode, error)
 
 
 def square_root(a, mode: str = "rn"):
     """√a in the type of a."""
-    dtype = a.dtype
-    with np.errstate(all="ignore"):
-        if mode == "rn":
-            return np.sqrt(a)
-        wide = a.astype(F64)
-        root = np.sqrt(wide)
-        return narrow(root, dtype, mode, -fma64(root, root, -wide, "rn"))
+    if mode == "rn":
+        return np.sqrt(a)
+    wide = a.astype(F64)
+    root = np.sqrt(wide)
+
+    def error():
+        p, low = product(root, root)
+        return (wide - p) - low
+
+    return directed(root if a.dtype == F64 else nearest(root, a.dtype), root, error, mode)
+
+
+def exactly(operation, sources, mode: str):
+    """float64 results in any mode, lane by lane through fractions: slow, and rarely needed."""
+    sources = np.broadcast_arrays(*sources)
+    y = np.array(operation(*sources), F64)
+    finite = np.isfinite(sources[0])
+    for source in sources[1:]:
+        finite = finite & np.isfinite(source)
+    for where in map(tuple, np.argwhere(finite)):
+        values = [Fraction(float(source[where])) for source in sources]
+        try:
+            true = operation(*values)
+        except ZeroDivisionError:
+            continue
+        if true != 0:  # NumPy's zero has the right sign already
+            y[where] = rounded(true, mode)
+    return y
+
+
+def rounded(true: Fraction, mode: str) -> float:
+    """A fraction as float64."""
+    try:
+        near = float(true)
+    except OverflowError:
+        near = np.inf if true > 0 else -np.inf
+    if mode == "rn" or (np.isfinite(near) and near == true):
+        return near
+    above = near > 0 if np.isinf(near) else near > true
+    down = mode == "rm" or (mode == "rz" and true > 0)
+    if above == down:
+        return float(np.nextafter(near, -np.inf if down else np.inf))
+    return near

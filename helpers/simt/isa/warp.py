@@ -6,7 +6,7 @@ is missing, which is nearly always, they go straight on.
 
 import numpy as np
 
-from .table import Form, Row
+from .table import Form, Row, refuse
 from .types import TYPES
 
 __all__ = ["ROWS"]
@@ -17,8 +17,9 @@ LANE = np.arange(32)
 
 def barrier(ins, f: Form, code):
     """bar.sync: wait for every thread of the block that has not exited."""
-    operands = [o for o in ins.operands]
-    read = code.reader(operands[0], B32)
+    if len(ins.operands) > 1:
+        raise refuse(ins.mnemonic, "a barrier for part of the block (a thread count)")
+    read = code.reader(ins.operands[0], B32)
 
     def step(m):
         for observer in m.watch_barrier:
@@ -106,9 +107,7 @@ def exchange(m, mode: str, mask, value, b, c):
 def check_partners(m, mask, j):
     active = by_warp(m, mask)
     shape = np.broadcast_shapes(active.shape, j.shape)
-    partner = np.take_along_axis(
-        np.broadcast_to(active, shape), np.broadcast_to(j, shape), -1
-    )
+    partner = np.take_along_axis(np.broadcast_to(active, shape), np.broadcast_to(j, shape), -1)
     lonely = active & ~partner
     if lonely.any():
         at = tuple(np.argwhere(lonely)[0])
@@ -172,6 +171,7 @@ def active_mask(ins, f: Form, code):
     return step
 
 
+# fmt: off
 ROWS = [
     Row("bar", "a", "", "sync warp cta", bar, "barrier", "wait for the block, or for the warp"),
     Row("barrier", "a", "", "sync aligned cta", barrier, "barrier", "wait for the block"),
@@ -181,3 +181,4 @@ ROWS = [
         "a predicate over the warp"),
     Row("activemask", "d", "b32", "", active_mask, "warp", "the lanes that are here"),
 ]
+# fmt: on

@@ -6,7 +6,6 @@ bytes of memory at a multiple of 32; a request touches the distinct sectors of i
 
 import numpy as np
 
-
 __all__ = ["Counters", "sectors_of"]
 
 SECTOR = 5  # log2 of its bytes
@@ -21,8 +20,11 @@ def sectors_of(address, mask, width: int, warps: int) -> tuple[int, int]:
     """(requests, sectors) of one access. `address` is (rows, threads) with 1 where alike; the
     counts are those of `rows` blocks of the broadcast shape of address and mask."""
     if address.shape[1] == 1 and (mask is None or mask.shape[1] == 1):
-        rows = address.shape[0] if mask is None else int(np.broadcast_to(
-            mask, (max(address.shape[0], mask.shape[0]), 1)).sum())
+        rows = (
+            address.shape[0]
+            if mask is None
+            else int(np.broadcast_to(mask, (max(address.shape[0], mask.shape[0]), 1)).sum())
+        )
         each = 1 if width <= 32 and not (address & (width - 1)).any() else None
         if each:
             return rows * warps, rows * warps
@@ -33,7 +35,9 @@ def sectors_of(address, mask, width: int, warps: int) -> tuple[int, int]:
 
 def by_lanes(values, warps: int):
     """(rows, threads) → (rows · warps, 32)."""
-    return np.broadcast_to(values, (values.shape[0], 32 * warps)).reshape(-1, 32)
+    if values.shape[1] == 1:
+        values = np.broadcast_to(values, (values.shape[0], 32 * warps))
+    return values.reshape(-1, 32)
 
 
 def count_full(address, width: int) -> tuple[int, int]:
@@ -86,12 +90,10 @@ class Counters:
         if access.space != "global":
             return
         blocks, threads = m.shape
-        rows = np.broadcast_shapes(
-            access.address.shape, (1, 1) if access.mask is None else access.mask.shape
-        )[0]
-        requests, sectors = sectors_of(
-            access.address, access.mask, access.width, threads // 32
-        )
+        rows = access.address.shape[0]
+        if access.mask is not None:
+            rows = max(rows, access.mask.shape[0])
+        requests, sectors = sectors_of(access.address, access.mask, access.width, threads // 32)
         alike = blocks // rows  # blocks that do exactly the same are counted once
         line = m.launch.program.instructions[access.pc].line
         counts = self.lines.setdefault(line, dict.fromkeys(NAMES.values(), 0))
