@@ -28,7 +28,8 @@ __all__ = [
 
 SHIPPED = Path(__file__).parent / "shipped"
 SHIPPED_ARCH = 90
-FLAGS = ("-lineinfo", "-default-device", "--std=c++17")
+LANGUAGE = ("--std=c++17",)
+FLAGS = ("-lineinfo", "-default-device", *LANGUAGE)
 # `prog.cu(3): error: message` or `prog.cu(3): catastrophic error: message`
 LOG_LINE = re.compile(r"^(.*?)\((\d+)\): (?:catastrophic )?error\s*(?:#\d+(?:-D)?)?: (.*)$", re.M)
 FOLDER = re.compile(r'^(\s*\.file\s+\d+\s+")[^"]*[/\\]', re.M)
@@ -116,11 +117,11 @@ def compile_ptx(source: str, options=(), *, arch: int = 90, file: str = "kernel.
     ).hexdigest()
     path = cache_dir() / f"{key[:32]}.ptx"
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         pass
     ptx = run_nvrtc(source, options, arch, file)
-    keep(path, ptx)
+    keep(path, ptx.encode())
     return ptx
 
 
@@ -137,19 +138,22 @@ def shipped_ptx(source: str, file: str) -> str:
     )
 
 
-def keep(path: Path, text: str) -> None:
-    """Write the cache entry whole or not at all; a full or read-only disk costs only time."""
+def keep(path: Path, content: bytes) -> bool:
+    """Write a cache entry whole or not at all; False on a full or read-only disk, which costs
+    only time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     except OSError:
-        return
+        return False
     try:
-        with os.fdopen(handle, "w") as out:
-            out.write(text)
+        with os.fdopen(handle, "wb") as out:
+            out.write(content)
         os.replace(temporary, path)
+        return True
     except OSError:
         Path(temporary).unlink(missing_ok=True)
+        return False
 
 
 def run_nvrtc(source: str, options, arch: int, file: str) -> str:

@@ -1,0 +1,203 @@
+"""python -m helpers: examine this machine, run and check a version, time the ladder.
+
+Exit codes: 0 all well, 1 a result is wrong or the doctor found something to mend, 2 the request
+cannot be met; then the reason is on stderr, and with --json as {"error": …} on stdout too.
+"""
+
+import argparse
+import dataclasses
+import json
+import math
+import os
+import sys
+
+__all__ = ["main"]
+
+
+class Refused(Exception):
+    """A request that cannot be met; `kind` names the sort of error, `extra` joins the JSON."""
+
+    def __init__(self, kind, message, **extra):
+        super().__init__(message)
+        self.kind = kind
+        self.extra = extra
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports a wrong command line as every other error is reported."""
+
+    def error(self, message):
+        raise Refused("UsageError", f"{message}. See: {self.prog} --help")
+
+
+def main(argv=None) -> int:
+    """Run one command and return its exit code; argv as in sys.argv[1:]."""
+    argv = sys.argv[1:] if argv is None else argv
+    try:
+        options = parser().parse_args(argv)
+        if not hasattr(options, "command"):
+            parser().print_help()
+            return 0
+        return obey(options)
+    except Refused as refused:
+        return report(refused, "--json" in argv)
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our pipe, `head` say, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def parser() -> Parser:
+    """The command line's words and options."""
+    top = Parser(
+        prog="python -m helpers",
+        description="Softmax kernels on a GPU, or on a simulator where there is none.",
+    )
+    words = top.add_subparsers(title="commands", metavar="command")
+
+    def word(name, command, help):
+        sub = words.add_parser(name, help=help, description=help)
+        sub.set_defaults(command=command)
+        sub.add_argument("--json", action="store_true", help="print JSON instead of text")
+        return sub
+
+    def on_device(sub):
+        sub.add_argument("--device", choices=("gpu", "sim"), help="default: a GPU if there is one")
+
+    def sized(sub):
+        sub.add_argument("--rows", type=int, default=4096, help="default 4096")
+        sub.add_argument("--cols", type=int, default=4096, help="default 4096")
+
+    on_device(word("doctor", doctor, "what runs the kernels here, and what is missing"))
+    word("list", catalogue, "the versions there are")
+    run = word("run", run_version, "run a version, compare it with float64, count on the simulator")
+    run.add_argument("version", help="a name that `list` shows")
+    sized(run)
+    run.add_argument("--dtype", help="element type; must be the version's own")
+    run.add_argument("--seed", type=int, default=0, help="of the standard-normal rows; default 0")
+    on_device(run)
+    bench = word("bench", time_versions, "time versions on a GPU, beside copies")
+    bench.add_argument("versions", nargs="*", help="names that `list` shows; default v0, v1, …")
+    sized(bench)
+    bench.add_argument("--repeats", type=int, default=50, help="launches a version; default 50")
+    on_device(bench)
+    return top
+
+
+def obey(options) -> int:
+    """Carry out the command; every error a reader can cause becomes a Refused."""
+    from .device import DeviceError, select
+    from .simt.errors import SimulatorError
+
+    expected = (DeviceError, SimulatorError, ValueError, FileNotFoundError, MemoryError)
+    try:
+        if getattr(options, "device", None):
+            select(options.device)
+        return options.command(options)
+    except expected as error:
+        if isinstance(error, MemoryError):  # CuPy's out-of-memory is one as well
+            error = f"not enough memory: {error}. Use fewer rows or columns"
+            raise Refused("MemoryError", error) from None
+        raise Refused(type(error).__name__, str(error)) from error
+
+
+def report(refused, as_json) -> int:
+    if as_json:
+        error = {"kind": refused.kind, "message": str(refused)}
+        print(json.dumps({"error": error, **refused.extra}))
+    print(f"error: {refused}", file=sys.stderr)
+    return 2
+
+
+def show(options, data, text) -> None:
+    print(json.dumps(data, indent=2, allow_nan=False) if options.json else text, flush=True)
+
+
+def doctor(options) -> int:
+    from . import device
+
+    found = device.doctor()
+    show(options, found.to_json(), str(found))
+    return 0 if found.ok else 1
+
+
+def catalogue(options) -> int:
+    from .versions import VERSIONS
+
+    keys = ("name", "dtype", "entry", "file", "block", "lesson", "idea")
+    data = [{key: getattr(version, key) for key in keys} for version in VERSIONS.values()]
+    width = max(map(len, VERSIONS))
+    text = [f"{v.name:{width}}  {v.dtype:8}  {v.idea}" for v in VERSIONS.values()]
+    show(options, data, "\n".join(text))
+    return 0
+
+
+def run_version(options) -> int:
+    from . import launch, versions
+
+    version = versions.get(options.version)
+    if options.dtype and options.dtype != version.dtype:
+        takers = [v.name for v in versions.VERSIONS.values() if v.dtype == options.dtype]
+        way_out = (
+            f"for {options.dtype} there are: {', '.join(takers)}"
+            if takers
+            else (f"no version takes {options.dtype}")
+        )
+        raise Refused(
+            "LaunchError", f"{version.name} takes {version.dtype}, not {options.dtype}; {way_out}"
+        )
+    if options.seed < 0:
+        raise Refused("UsageError", f"--seed {options.seed}: a seed is 0 or more")
+    result = launch.examine(version, options.rows, options.cols, options.seed)
+    show(options, as_data(result, version), as_text(result, version))
+    return 0 if result.ok else 1
+
+
+def as_data(result, version) -> dict:
+    error = result.comparison.rel_error
+    return {
+        "version": result.version,
+        "rows": result.rows,
+        "cols": result.cols,
+        "dtype": version.dtype,
+        "device": result.device,
+        "rel_error": error if math.isfinite(error) else None,  # JSON has no NaN
+        "counters": result.counters,
+    }
+
+
+def as_text(result, version) -> str:
+    verdict = "right" if result.ok else "WRONG"
+    lines = [
+        f"{result.version} at {result.rows}×{result.cols} {version.dtype} on {result.device}",
+        f"{verdict} (bound {version.allowed(result.cols):.0e}): {result.comparison!r}",
+    ]
+    if result.counters is None:
+        lines.append("no counters: a launch on a GPU counts nothing, --device sim does")
+    else:
+        lines += [f"{value:>12,}  {name}" for name, value in result.counters.items()]
+    return "\n".join(lines)
+
+
+def time_versions(options) -> int:
+    from . import bench, recorded
+
+    try:
+        names = options.versions or None
+        measured = bench.ladder(options.rows, options.cols, names, options.repeats)
+    except bench.BenchError as error:
+        figures = recorded.figures(rows=options.rows, cols=options.cols)
+        if figures and not options.json:
+            print(recorded.table(figures))
+        rows = [dataclasses.asdict(figure) for figure in figures]
+        raise Refused("BenchError", str(error), recorded=rows) from error
+    show(options, json.loads(measured.to_json()), str(measured))
+    return 0
+
+
+if __name__ == "__main__":
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # a console without × is no reason to fail
+    sys.exit(main())

@@ -1,0 +1,271 @@
+"""Recorded results: every figure with its origin, device and date.
+
+One JSON file a device and date in `measurements/`, and `article.json` with the published figures.
+Nothing here measures; `helpers.bench` does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import html
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import versions
+
+__all__ = [
+    "ARTICLE",
+    "CEILINGS",
+    "MEASUREMENTS",
+    "Figure",
+    "Published",
+    "Record",
+    "RecordError",
+    "article",
+    "figures",
+    "latest",
+    "load",
+    "row_name",
+    "save",
+    "table",
+    "version_of",
+]
+
+MEASUREMENTS = Path(__file__).resolve().parent.parent / "measurements"
+ARTICLE = "article.json"
+CEILINGS = ("memcpy", "copy_kernel")
+ORIGINS = ("live", "recorded", "article")
+
+
+class RecordError(ValueError):
+    """A measurements file that is not what it should be; the message names the file and the key."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One result: what ran, how long it took, where and when.
+
+    us, us_q1, us_q3 are the median and quartiles of `repeats` launches in microseconds (None where
+    only a bandwidth was published); gbps is effective bandwidth in 10^9 bytes/s; copy_share is the
+    share of the faster copy of the same run (0 to 1, None where no copy was measured).
+    """
+
+    name: str
+    rows: int
+    cols: int
+    dtype: str
+    us: float | None
+    us_q1: float | None
+    us_q3: float | None
+    repeats: int | None
+    gbps: float
+    copy_share: float | None
+    origin: str
+    device: str
+    date: str | None
+    driver: str | None
+
+    def label(self) -> str:
+        """Origin, device and date, as every plot prints them."""
+        return f"{self.origin}, {self.device}, {self.date or 'as published'}"
+
+
+@dataclass(frozen=True)
+class Published(Figure):
+    """A published figure: also the share of peak (percent) and the speed-up it was printed with."""
+
+    percent: float | None = None
+    speedup: float | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run on one device: the rows, and all that is needed to judge or repeat them.
+
+    libraries is name -> version, kernels is row name -> hash of the source that ran.
+    """
+
+    device: str
+    driver: str | None
+    date: str | None
+    method: str
+    libraries: dict[str, str]
+    kernels: dict[str, str]
+    rows: tuple[Figure, ...]
+
+    def figure(self, name: str, rows: int = 4096, cols: int = 4096) -> Figure:
+        """The row called `name` at rows × cols; RecordError listing what there is otherwise."""
+        for row in self.rows:
+            if (row.name, row.rows, row.cols) == (name, rows, cols):
+                return row
+        have = ", ".join(f"{row.name} at {row.rows}×{row.cols}" for row in self.rows)
+        raise RecordError(f"{self.device} has no figure for {name} at {rows}×{cols}; it has {have}")
+
+    def at(self, rows: int, cols: int, dtype: str = "float32") -> list[Figure]:
+        """Every row of one size and type, in the order recorded."""
+        wanted = (rows, cols, dtype)
+        return [row for row in self.rows if (row.rows, row.cols, row.dtype) == wanted]
+
+    def stale(self, name: str) -> bool:
+        """True when `name` ran from another source than the catalogue's file of today.
+
+        memcpy and other rows that are no kernel of the catalogue are never stale.
+        """
+        version = version_of(name)
+        return version is not None and self.kernels.get(name) != version.source_hash
+
+    def to_json(self) -> str:
+        """The text of a measurements file: the run once, then one line a row."""
+        run = {key: getattr(self, key) for key in _RUN_KEYS if key != "rows"}
+        head = json.dumps(run, indent=2, ensure_ascii=False)[:-2]
+        rows = ",\n".join("    " + json.dumps(_row(row), ensure_ascii=False) for row in self.rows)
+        return f'{head},\n  "rows": [\n{rows}\n  ]\n}}\n'
+
+    def __str__(self) -> str:
+        return table(self.rows)
+
+    def _repr_html_(self) -> str:
+        return _table_html(self.rows)
+
+
+_RUN_KEYS = tuple(field.name for field in dataclasses.fields(Record))
+_SHARED_KEYS = ("device", "date", "driver")
+_ROW_KEYS = tuple(f.name for f in dataclasses.fields(Figure) if f.name not in _SHARED_KEYS)
+_PUBLISHED_KEYS = (*_ROW_KEYS, "percent", "speedup")
+
+
+def row_name(version: str) -> str:
+    """What a version of the catalogue is called in a record: the copy kernel is a ceiling there."""
+    return "copy_kernel" if version == "copy" else version
+
+
+def version_of(row: str) -> versions.Version | None:
+    """The version a row's name stands for; None for memcpy and others outside the catalogue."""
+    return next((v for v in versions.VERSIONS.values() if row_name(v.name) == row), None)
+
+
+def load(path: str | os.PathLike) -> Record:
+    """Read one measurements file; RecordError names the file and what is wrong with it."""
+    path = Path(path)
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RecordError(f"{path}: no such file; recorded results lie in {MEASUREMENTS}") from None
+    except ValueError as error:
+        raise RecordError(f"{path}: not JSON ({error}); restore the file or record again") from None
+    _require(path, "the record", raw, _RUN_KEYS)
+    if not isinstance(raw["rows"], list):
+        raise RecordError(f"{path}: expected a list under rows, got {type(raw['rows']).__name__}")
+    shared = {key: raw[key] for key in _SHARED_KEYS}
+    rows = tuple(_figure(path, number, row, shared) for number, row in enumerate(raw["rows"]))
+    return Record(**{**raw, "rows": rows})
+
+
+def save(record: Record, path: str | os.PathLike) -> Path:
+    """Write a record so that a reader sees the old file or the whole new one, never half of it.
+
+    A file is a recording: rows that were live when measured are stored as recorded.
+    """
+    path = Path(path)
+    stored = [dataclasses.replace(r, origin="recorded") if r.origin == "live" else r
+              for r in record.rows]
+    text = dataclasses.replace(record, rows=tuple(stored)).to_json()
+    handle, half = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(half, 0o644)  # mkstemp's 0600 would hide the file from other readers
+        os.replace(half, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(half)
+        raise
+    return path
+
+
+def article(folder: str | os.PathLike = MEASUREMENTS) -> list[Published]:
+    """The published A100 figures, quoted as reference data: measurements/article.json."""
+    return list(load(Path(folder) / ARTICLE).rows)
+
+
+def latest(device: str = "NVIDIA H200", folder: str | os.PathLike = MEASUREMENTS) -> Record | None:
+    """The newest record of one device, None when there is none; a broken file is an error."""
+    files = (path for path in sorted(Path(folder).glob("*.json")) if path.name != ARTICLE)
+    records = [record for record in map(load, files) if record.device == device]
+    return max(records, key=lambda record: record.date or "", default=None)
+
+
+def figures(
+    device: str = "NVIDIA H200",
+    rows: int = 4096,
+    cols: int = 4096,
+    dtype: str = "float32",
+    folder: str | os.PathLike = MEASUREMENTS,
+) -> list[Figure]:
+    """Recorded figures of one device, size and type: its newest record's, [] when it has none."""
+    record = latest(device, folder)
+    return record.at(rows, cols, dtype) if record else []
+
+
+_HEADINGS = ("name", "size", "dtype", "µs", "quartiles", "GB/s", "of copy", "origin")
+
+
+def table(rows: Iterable[Figure]) -> str:
+    """The figures as aligned text, a line each."""
+    cells = [_HEADINGS, *map(_cells, rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in cells
+    )
+
+
+def _table_html(rows: Iterable[Figure]) -> str:
+    def line(cells: Iterable[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
+
+    body = "".join(line(_cells(row), "td") for row in rows)
+    return f"<table><thead>{line(_HEADINGS, 'th')}</thead><tbody>{body}</tbody></table>"
+
+
+def _cells(row: Figure) -> tuple[str, ...]:
+    def number(value: float | None, form: str) -> str:
+        return "–" if value is None else format(value, form)
+
+    quartiles = "–" if row.us_q1 is None else f"{row.us_q1:.1f}–{row.us_q3:.1f} of {row.repeats}"
+    return (row.name, f"{row.rows}×{row.cols}", row.dtype, number(row.us, ".1f"), quartiles,
+            number(row.gbps, ".0f"), number(row.copy_share, ".0%"), row.label())
+
+
+def _row(row: Figure) -> dict:
+    keys = _PUBLISHED_KEYS if isinstance(row, Published) else _ROW_KEYS
+    return {key: getattr(row, key) for key in keys}
+
+
+def _figure(path: Path, number: int, row: object, shared: dict) -> Figure:
+    where = f"row {number}"
+    published = isinstance(row, dict) and row.get("origin") == "article"
+    _require(path, where, row, _PUBLISHED_KEYS if published else _ROW_KEYS)
+    if row["origin"] not in ORIGINS[1:]:
+        raise RecordError(f"{path}: {where} has origin {row['origin']!r}; a file holds "
+                          f"{' or '.join(ORIGINS[1:])} figures")
+    if isinstance(row["gbps"], bool) or not isinstance(row["gbps"], (int, float)) \
+            or not 0 < row["gbps"] < float("inf"):
+        raise RecordError(f"{path}: {where} ({row['name']}) has gbps {row['gbps']!r}; expected a "
+                          "positive number of GB/s")
+    return (Published if published else Figure)(**row, **shared)
+
+
+def _require(path: Path, where: str, raw: object, keys: tuple[str, ...]) -> None:
+    if not isinstance(raw, dict):
+        raise RecordError(f"{path}: {where} should be an object, got {type(raw).__name__}")
+    if set(raw) != set(keys):
+        missing = ", ".join(k for k in keys if k not in raw) or "none"
+        unknown = ", ".join(sorted(map(str, set(raw) - set(keys)))) or "none"
+        raise RecordError(f"{path}: {where} needs the keys {', '.join(keys)}; missing: {missing}; "
+                          f"unknown: {unknown}")

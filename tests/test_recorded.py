@@ -1,0 +1,186 @@
+"""Recorded results: provenance with every figure, files that are whole or refused."""
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from helpers import recorded, specs, versions
+from helpers.recorded import Figure, Record, RecordError
+
+FIGURE = Figure("v1", 4096, 4096, "float32", 70.5, 70.0, 71.25, 50, 1903.8, 0.51, "recorded",
+                "NVIDIA H200", "2026-11-30", "580.1")
+FILES = sorted(recorded.MEASUREMENTS.glob("*.json"))
+
+
+def record(*rows, date="2026-11-30", device="NVIDIA H200", **more):
+    """A record of the given rows, which are dated and placed as the record is."""
+    rows = tuple(dataclasses.replace(row, date=date, device=device) for row in rows or (FIGURE,))
+    base = {"driver": "580.1", "method": "by hand", "libraries": {"cupy": "14.0"}, "kernels": {}}
+    return Record(device=device, date=date, rows=rows, **{**base, **more})
+
+
+def test_the_article_holds_the_five_published_figures_and_no_invented_value():
+    """V0 to V4 at 4096 × 4096 on the A100: published bandwidths, and nothing nobody published."""
+    rows = recorded.article()
+    assert [row.name for row in rows] == ["v0", "v1", "v2", "v3", "v4"]
+    for row in rows:
+        assert (row.rows, row.cols, row.dtype) == (4096, 4096, "float32")
+        assert row.label() == "article, NVIDIA A100 80GB SXM4, as published"
+        unknown = (row.us, row.us_q1, row.us_q3, row.repeats, row.copy_share, row.driver, row.date)
+        assert unknown == (None,) * 7
+
+
+def test_the_article_agrees_with_itself():
+    """Percentages are of the A100's data sheet, speed-ups are ratios to V0: a typo breaks one."""
+    rows = recorded.article()
+    peak = specs.get("a100").bandwidth / 1e9
+    for row in rows:
+        assert round(100 * row.gbps / peak) == row.percent, row.name
+        assert round(row.gbps / rows[0].gbps, 1) == row.speedup, row.name
+
+
+def test_published_figures_are_written_in_one_file_only():
+    """No module of the package repeats a figure of article.json."""
+    figures = "|".join(f"{row.gbps:g}" for row in recorded.article() if row.gbps > 999)
+    package = Path(recorded.__file__).parent
+    repeats = [path for path in package.rglob("*.py") if re.search(rf"\b({figures})\b",
+                                                                   path.read_text("utf-8"))]
+    assert repeats == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_file_of_measurements_is_consistent(path):
+    """Bandwidth follows from the time, quartiles enclose the median, the copies are there."""
+    found = recorded.load(path)
+    for row in found.rows:
+        assert row.origin == ("article" if path.name == recorded.ARTICLE else "recorded")
+        if row.origin == "article":
+            continue
+        itemsize = 2 if "16" in row.dtype else 4
+        gbps = specs.effective_bandwidth(row.rows, row.cols, itemsize, row.us * 1e-6) / 1e9
+        assert row.gbps == pytest.approx(gbps, rel=1e-3)
+        assert row.us_q1 <= row.us <= row.us_q3
+        assert row.repeats > 0
+        assert {"memcpy"} <= {f.name for f in found.at(row.rows, row.cols, row.dtype)}
+        assert recorded.version_of(row.name) is None or row.name in found.kernels
+
+
+def test_a_record_survives_the_file(tmp_path):
+    """What is saved is what is loaded, under the keys that other tools read."""
+    path = recorded.save(record(), tmp_path / "h200.json")
+    assert recorded.load(path) == record()
+    raw = json.loads(path.read_text("utf-8"))
+    assert list(raw) == ["device", "driver", "date", "method", "libraries", "kernels", "rows"]
+    assert list(raw["rows"][0]) == ["name", "rows", "cols", "dtype", "us", "us_q1", "us_q3",
+                                    "repeats", "gbps", "copy_share", "origin"]
+
+
+def test_a_live_figure_is_stored_as_recorded(tmp_path):
+    """Nothing read back from a file can pass for measured just now."""
+    live = record(dataclasses.replace(FIGURE, origin="live"))
+    assert [row.origin for row in recorded.load(recorded.save(live, tmp_path / "a.json")).rows] == [
+        "recorded"
+    ]
+
+
+def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    """A full disk in the middle of saving destroys no earlier record."""
+    path = recorded.save(record(), tmp_path / "a.json")
+
+    def full(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(recorded.os, "replace", full)
+    with pytest.raises(OSError, match="no space"):
+        recorded.save(record(date="2027-01-01"), path)
+    assert recorded.load(path).date == "2026-11-30"
+    assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
+
+
+def broken(**changes):
+    """The JSON of a good file with some keys of its only row changed; ... removes one."""
+    raw = json.loads(record().to_json())
+    raw["rows"][0] |= changes
+    raw["rows"][0] = {key: value for key, value in raw["rows"][0].items() if value is not ...}
+    return json.dumps(raw)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "not JSON"),
+        ("[]", "should be an object, got list"),
+        ('{"device": "NVIDIA H200"}', "missing: driver, date, method"),
+        (record().to_json().replace('"rows": [', '"rows": {}, "old": ['), "unknown: old"),
+        (json.dumps({**json.loads(record().to_json()), "rows": {}}), "expected a list"),
+        (json.dumps({**json.loads(record().to_json()), "rows": [3]}), "row 0 should be an object"),
+        (broken(us=...), "missing: us"),
+        (broken(speed=1), "unknown: speed"),
+        (broken(origin="live"), "origin 'live'"),
+        (broken(origin="guessed"), "origin 'guessed'"),
+        (broken(gbps=float("nan")), "gbps nan"),
+        (broken(gbps=0), "gbps 0"),
+        (broken(gbps=None), "gbps None"),
+        (broken(gbps="fast"), "gbps 'fast'"),
+        (broken(gbps=True), "gbps True"),
+    ],
+)
+def test_a_broken_file_is_refused_by_name(tmp_path, text, says):
+    """The message names the file and what is wrong with it; the folder is not read around it."""
+    path = tmp_path / "h200.json"
+    path.write_text(text, "utf-8")
+    with pytest.raises(RecordError, match=re.escape(says)) as caught:
+        recorded.load(path)
+    assert str(path) in str(caught.value)
+    with pytest.raises(RecordError):
+        recorded.figures(folder=tmp_path)
+
+
+def test_a_missing_file_says_where_records_lie(tmp_path):
+    """The way out of a wrong path is the folder of the right ones."""
+    with pytest.raises(RecordError, match="measurements"):
+        recorded.load(tmp_path / "none.json")
+
+
+def test_figures_come_from_the_newest_record_of_the_device(tmp_path):
+    """Older records and other devices do not mix in; without a record the list is empty."""
+    assert recorded.figures(folder=tmp_path) == []
+    recorded.save(record(date="2026-12-24"), tmp_path / "a.json")
+    recorded.save(record(), tmp_path / "b.json")
+    recorded.save(record(device="NVIDIA H100", date="2027-01-01"), tmp_path / "c.json")
+    assert [row.date for row in recorded.figures(folder=tmp_path)] == ["2026-12-24"]
+    assert recorded.figures(cols=2048, folder=tmp_path) == []
+    assert recorded.figures(dtype="float16", folder=tmp_path) == []
+
+
+def test_a_figure_is_stale_when_its_source_is_no_longer_the_catalogues():
+    """An edited or unknown kernel is stale, memcpy never is, copy_kernel is the version copy."""
+    now = {"v1": versions.get("v1").source_hash, "copy_kernel": versions.get("copy").source_hash}
+    fresh, old = record(kernels=now), record(kernels={"v1": "0123"})
+    assert [name for name in ("v1", "copy_kernel", "memcpy", "v2") if fresh.stale(name)] == ["v2"]
+    assert [name for name in ("v1", "copy_kernel", "memcpy") if old.stale(name)] == [
+        "v1", "copy_kernel"
+    ]
+
+
+def test_a_figure_that_is_not_there_is_named_with_those_that_are():
+    """Asking a record for another version or size lists what it has."""
+    assert record().figure("v1") is not None
+    with pytest.raises(RecordError, match="no figure for v9 at 4096×4096; it has v1 at 4096×4096"):
+        record().figure("v9")
+
+
+def test_tables_carry_origin_device_and_date():
+    """The text and the HTML table say of each row where it comes from; unknowns are dashes."""
+    text = str(record(dataclasses.replace(FIGURE, us=None, us_q1=None, copy_share=None)))
+    assert text.splitlines()[0].split() == ["name", "size", "dtype", "µs", "quartiles", "GB/s",
+                                            "of", "copy", "origin"]
+    assert text.splitlines()[1].split() == [
+        "v1", "4096×4096", "float32", "–", "–", "1904", "–", "recorded,", "NVIDIA", "H200,",
+        "2026-11-30",
+    ]
+    assert "<td>70.0–71.2 of 50</td>" in record()._repr_html_()
+    assert "&lt;b&gt;" in record(device="<b>")._repr_html_()
