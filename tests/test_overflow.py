@@ -5,9 +5,9 @@ them, which a test holds to the kernels' own results.
 """
 
 import gc
+import html
 import json
 import re
-import tracemalloc
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -144,71 +144,71 @@ def test_the_order_of_a_sum_matters():
     assert first.naive_sum > 1.005 > last.naive_sum
 
 
-@pytest.mark.parametrize(
-    ("logits", "name", "sentence"),
-    [
-        (
-            overflow.largest_logit_row(11.6),
-            "FP16",
-            "FP16: e^x overflows at element 6 (x = 11.60156 > 11.09); the denominator is inf; every "
-            "finite element becomes 0 and element 6 is inf/inf = NaN.",
-        ),
-        (
-            overflow.largest_logit_row(11.0),
-            "FP16",
-            "FP16: each e^x is finite, but their sum passes 65504 at element 6; the denominator is "
-            "inf; every output is 0.",
-        ),
-        (
-            [-104] * 10,
-            "FP32",
-            "FP32: every e^x rounds to 0 (the largest x is −104 < −103.97) and the denominator is 0; "
-            "every output is NaN.",
-        ),
-        (
-            [-100] * 10,
-            "FP32",
-            "FP32: the largest e^x, 3.7835e−44 at element 0, is subnormal (below 1.1755e−38) but not "
-            "0; the naive outputs add up to 1.",
-        ),
-        (
-            [7.625] + [0] * 11,
-            "FP16",
-            "FP16: the sum sticks at 2048 from element 1 on: the last 11 terms change nothing, and "
-            "float64 gets 2059; the naive outputs add up to 1.005.",
-        ),
-        (
-            [0, INF, 1],
-            "FP32",
-            "FP32: element 1 is +inf, and e^inf is inf; every finite element becomes 0 and element 1 "
-            "is inf/inf = NaN.",
-        ),
-        (
-            [-INF] * 3,
-            "BF16",
-            "BF16: every logit is −inf, every e^x is 0 and so is the denominator; every output is "
-            "NaN.",
-        ),
-        ([0, NAN], "FP16", "FP16: the logit of element 1 is NaN already; every output is NaN."),
-        (
-            [0, 1e30],
-            "FP16",
-            "FP16: the logit of element 1 is beyond 65504 and is stored as inf; every finite element "
-            "becomes 0 and element 1 is inf/inf = NaN.",
-        ),
-        (
-            [-16, -17, -18],
-            "FP16",
-            "FP16: the largest e^x, 1.1921e−7, is 2 times the smallest number of the type, too few "
-            "steps: outputs are up to 0.09 off; the naive outputs add up to 0.9998.",
-        ),
-        (
-            [1, 2, 3],
-            "FP32",
-            "FP32: the largest e^x, 20.086 at element 2, is in range; the naive outputs add up to 1.",
-        ),
-    ],
-)
+# row, type, what its kernel did
+MESSAGES = [
+    (
+        overflow.largest_logit_row(11.6),
+        "FP16",
+        "FP16: e^x overflows at element 6 (x = 11.60156 > 11.09); the denominator is inf; every "
+        "finite element becomes 0 and element 6 is inf/inf = NaN.",
+    ),
+    (
+        overflow.largest_logit_row(11.0),
+        "FP16",
+        "FP16: each e^x is finite, but their sum passes 65504 at element 6; the denominator is "
+        "inf; every output is 0.",
+    ),
+    (
+        [-104] * 10,
+        "FP32",
+        "FP32: every e^x rounds to 0 (the largest x is −104 < −103.97) and the denominator is 0; "
+        "every output is NaN.",
+    ),
+    (
+        [-100] * 10,
+        "FP32",
+        "FP32: the largest e^x, 3.7835e−44 at element 0, is subnormal (below 1.1755e−38) but not "
+        "0; the naive outputs add up to 1.",
+    ),
+    (
+        [7.625] + [0] * 11,
+        "FP16",
+        "FP16: the sum sticks at 2048 from element 1 on: the last 11 terms change nothing, and "
+        "float64 gets 2059; the naive outputs add up to 1.005.",
+    ),
+    (
+        [0, INF, 1],
+        "FP32",
+        "FP32: element 1 is +inf, and e^inf is inf; every finite element becomes 0 and element 1 "
+        "is inf/inf = NaN.",
+    ),
+    (
+        [-INF] * 3,
+        "BF16",
+        "BF16: every logit is −inf, every e^x is 0 and so is the denominator; every output is NaN.",
+    ),
+    ([0, NAN], "FP16", "FP16: the logit of element 1 is NaN already; every output is NaN."),
+    (
+        [0, 1e30],
+        "FP16",
+        "FP16: the logit of element 1 is beyond 65504 and is stored as inf; every finite element "
+        "becomes 0 and element 1 is inf/inf = NaN.",
+    ),
+    (
+        [-16, -17, -18],
+        "FP16",
+        "FP16: the largest e^x, 1.1921e−7, is 2 times the smallest number of the type, too few "
+        "steps: outputs are up to 0.09 off; the naive outputs add up to 0.9998.",
+    ),
+    (
+        [1, 2, 3],
+        "FP32",
+        "FP32: the largest e^x, 20.086 at element 2, is in range; the naive outputs add up to 1.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("logits", "name", "sentence"), MESSAGES)
 def test_a_message_says_what_the_kernel_did_and_where(logits, name, sentence):
     """One sentence for each way to fail, from the real kernels' outputs."""
     assert overflow.evaluate(logits)[name].message == sentence
@@ -285,8 +285,8 @@ ROWS = [
     [0, NAN],
     [-INF, 0],
     [1e30, 0],
-    [12.0] * 24,
-    [9.0] * 25,
+    [12.0] * 12,
+    [9.0] * 13,
     np.zeros(4096),
     np.full(4096, 2.7734375),
     np.full(30, INF),
@@ -332,33 +332,22 @@ def test_a_picture_says_in_words_what_it_shows():
 
 
 def test_redrawing_keeps_figures_axes_and_artists():
-    """200 rows through the same cards: as many artists, figures and bytes as after the first."""
+    """After 200 redraws as many artists, objects and open figures as before."""
     cards = overflow.Cards()
-    results = [evaluate(overflow.largest_logit_row(x)) for x in (10.0, 11.6, 89.0, -104.0)]
-    results.append(evaluate(np.zeros(100)))
+    rows = [*(overflow.largest_logit_row(x) for x in (10.0, 11.6, 89.0)), [-104.0], np.zeros(100)]
+    results = [evaluate(row) for row in rows]
 
-    def artists():
-        return [len(figure.findobj()) for figure in cards.figures]
-
-    def cycle(times):
-        for _ in range(times):
-            for result in results:
-                cards.show(result)
-
-    cycle(4)
-    before = artists()
-    tracemalloc.start()
-    try:
-        cycle(2)
+    def living(redraws):
+        for n in range(redraws):
+            cards.show(results[n % len(results)])
+        cards._repr_html_()
         gc.collect()
-        start, _ = tracemalloc.get_traced_memory()
-        cycle(34)
-        gc.collect()
-        end, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert artists() == before
-    assert end - start < 200_000  # less than one card: 1 kB for each redraw
+        return [len(figure.findobj()) for figure in cards.figures], len(gc.get_objects())
+
+    artists, objects = living(10)
+    artists_after, objects_after = living(200)
+    assert artists_after == artists
+    assert objects_after < objects + 200  # one kept artist a redraw would be thousands
     assert plt.get_fignums() == []
 
 
@@ -415,7 +404,7 @@ def test_the_shift_reaches_every_row(panel):
     """c is added to each logit, and the button puts the largest logit at 0."""
     panel.logit.box.value = 20
     panel.shift.box.value = 70
-    assert headline(panel).startswith("Largest logit 90: FP32, FP16 and BF16 overflow")
+    assert headline(panel).startswith("Largest logit 90: FP32 and BF16 overflow at element 6;")
     panel.centre.click()
     assert panel.shift.value == -20
     assert headline(panel) == "Largest logit 0: FP32, FP16 and BF16 hold."
@@ -459,21 +448,27 @@ def test_a_kernel_that_fails_is_reported_in_the_panel():
 
 
 @pytest.mark.parametrize("preset", overflow.PRESETS, **NAMED)
-def test_the_readout_says_all_that_the_pictures_say(panel, preset):
-    """A sentence and the safe row sum for each type, and every number in the table."""
-    panel.source.value = "preset"
-    panel.preset.value = overflow.PRESETS.index(preset)
-    panel.show_numbers.value = True
+def test_the_readout_says_all_that_the_pictures_say(preset):
+    """A sentence and the safe row sum for each type, and every number of a short row."""
     result = evaluate(preset.logits)
-    said = panel.sentences.value
+    said, numbers = overflow_text.readout(result), overflow_text.table(result)
     for outcome in result.outcomes:
-        assert outcome.message.replace(">", "&gt;").replace("<", "&lt;") in said
+        assert html.escape(outcome.message) in said
         if np.isnan(outcome.safe_sum):
             assert "Safe: NaN too" in said
         else:
             assert f"Safe: row sum {overflow_text.total(outcome.safe_sum)}" in said
-    rows = min(len(result), 24)
-    assert panel.numbers.value.count("<td") == rows * 12
+    assert numbers.count("<td") == min(len(result), 24) * 12
+    assert f">{overflow_text.number(float(result['FP16'].exponentials[0]))}<" in numbers
+
+
+def test_the_table_is_shown_on_demand(panel):
+    """It appears and goes with its tick, and follows the row."""
+    assert panel.numbers.value == ""
+    panel.show_numbers.value = True
+    assert "22026" in panel.numbers.value
+    panel.logit.box.value = 11.09375
+    assert ">inf<" in panel.numbers.value
     panel.show_numbers.value = False
     assert panel.numbers.value == ""
 

@@ -298,7 +298,7 @@ def float_cases():
                 yield op(f"min.NaN.{suffix}", (suffix,) * 2, suffix, each(strict(f, False)))
                 yield op(f"max.NaN.{suffix}", (suffix,) * 2, suffix, each(strict(f, True)))
             if t in ("f16", "bf16"):
-                yield op(f"fma.rn.relu.{suffix}", (suffix,) * 3, suffix, each(relu(f)))
+                yield op(f"fma.rn.relu.{suffix}", (suffix,) * 3, suffix, each(relu(f, partial(fma, f))))
     for t, f in (("f32", F32), ("f64", F64)):
         yield op(f"mad.rn.{t}", (t,) * 3, t, partial(fma, f))
         yield op(f"div.rn.{t}", (t, t), t, partial(divide, f))
@@ -332,13 +332,8 @@ def difference(f):
 
 
 def halves(function):
-    """A function of 16-bit patterns on both halves of 32-bit ones."""
-
-    def run(*v):
-        low, high = function(*(x & 0xFFFF for x in v)), function(*(x >> 16 for x in v))
-        return low | high << 16
-
-    return run
+    """A function of 16-bit patterns on both halves of 32-bit ones: (lower, upper)."""
+    return lambda *v: (function(*(x & 0xFFFF for x in v)), function(*(x >> 16 for x in v)))
 
 
 def extremum(f, largest):
@@ -359,12 +354,15 @@ def strict(f, largest):
     return lambda a, b: f.nan if f.is_nan(a) or f.is_nan(b) else pick(a, b)
 
 
-def relu(f):
-    """Negative results become +0; NaN stays."""
+ZERO = Near(0.0)  # of either sign
 
-    def run(a, b, c):
-        y = fma(f, a, b, c)
-        return 0 if y & f.sign and not f.is_nan(y) else y
+
+def relu(f, function):
+    """Negative results become 0; NaN stays."""
+
+    def run(*v):
+        y = function(*v)
+        return ZERO if y & f.sign and not f.is_nan(y) else y
 
     return run
 
@@ -400,7 +398,7 @@ def approximate_cases():
         ftz = ".ftz" if t == "bf16" else ""
         one = power(f, ftz=t == "bf16", relative=bound, absolute=2.0**-24 if t == "f16" else 0)
         yield op(f"ex2.approx{ftz}.{t}", (t,), t, one, values)
-        yield op(f"ex2.approx{ftz}.{t}x2", (f"{t}x2",), f"{t}x2", halves_near(one),
+        yield op(f"ex2.approx{ftz}.{t}x2", (f"{t}x2",), f"{t}x2", halves(one),
                  ([v | w << 16 for v, w in zip(values[0], values[0][::-1], strict=True)],))
     yield op("lg2.approx.f32", ("f32",), "f32", real(logarithm, absolute=2.0**-22, relative=ulp))
     yield op("rcp.approx.ftz.f32", ("f32",), "f32", real(inverse, True, relative=ulp))
@@ -417,7 +415,7 @@ def approximate_cases():
         one = real(math.tanh, f=f, relative=bound, absolute=2.0**-24 if t == "f16" else 0)
         yield op(f"tanh.approx.{t}", (t,), t, one)
         if t != "f32":
-            yield op(f"tanh.approx.{t}x2", (f"{t}x2",), f"{t}x2", halves_near(one))
+            yield op(f"tanh.approx.{t}x2", (f"{t}x2",), f"{t}x2", halves(one))
     yield op("div.approx.f32", ("f32",) * 2, "f32", quick_quotient(2 * ulp))
     ordinary = [e for e in edges("f32") if not 2**126 <= abs(F32.value(e)) < math.inf]
     pairs = tuple(zip(*itertools.product(ordinary, ordinary), strict=True))
@@ -502,13 +500,6 @@ def inverse_root(x):
     return inverse(x) if x == 0 else 1 / math.sqrt(x)
 
 
-def halves_near(function):
-    def run(a):
-        return (function(a & 0xFFFF), function(a >> 16))
-
-    return run
-
-
 def quick_quotient(bound):
     """div.approx: by more than 2^126 the manual promises 0, or NaN of an infinite dividend."""
 
@@ -516,7 +507,7 @@ def quick_quotient(bound):
         y = divide(F32, a, b)
         size = abs(F32.value(b))
         if 2.0**126 < size < math.inf:
-            return F32.nan if not math.isfinite(F32.value(a)) else (a ^ b) & F32.sign
+            return F32.nan if not math.isfinite(F32.value(a)) else ZERO
         if y & ~F32.sign >= F32.infinity or y & ~F32.sign < 1 << 23:
             return y
         return Near(F32.value(y), relative=bound)
@@ -623,10 +614,9 @@ def conversion_cases():
     yield op("cvt.sat.f32.f32", ("f32",), "f32", lambda a: saturate(F32, a))
     for to in ("f16", "bf16"):
         f, one = FORMATS[to], between("f32", to)
-        yield op(f"cvt.rn.relu.{to}.f32", (("f32"),), to,
-                 lambda a, f=f, one=one: one(a) if f.is_nan(one(a)) or not one(a) & f.sign else 0)
+        yield op(f"cvt.rn.relu.{to}.f32", ("f32",), to, relu(f, one))
         yield op(f"cvt.rn.{to}x2.f32", ("f32",) * 2, f"{to}x2",
-                 lambda a, b, one=one: one(a) << 16 | one(b))
+                 lambda a, b, one=one: (one(b), one(a)))
     for mode in CEILING:
         for t in ("f16", "f32", "f64"):
             yield op(f"cvt.{mode}.{t}.{t}", (t,), t, integral(FORMATS[t], mode))
@@ -686,7 +676,6 @@ def integral(f, mode):
 def move_cases():
     for t in ("b16", "b32", "b64", *INTS, "f32", "f64", "pred"):
         yield op(f"mov.{t}", (t,), t, lambda a: a)
-    yield Case("mov.f16 %d, %a;", ("b16",), ("b16",), lambda a: a)
     yield Case(
         "{ .reg .b16 l, h; mov.b32 {l, h}, %a; mov.b32 %d, {h, l}; }", ("b32",), ("b32",),
         lambda a: a >> 16 | (a & 0xFFFF) << 16,
@@ -728,8 +717,8 @@ def show(want):
 def agrees(kind: str, got: int, want) -> bool:
     """Equal bits; any NaN is as good as another; a Near has its tolerance."""
     if kind.endswith("x2"):
-        pair = want if isinstance(want, tuple) else (want & 0xFFFF, want >> 16)
-        return agrees(kind[:-2], got & 0xFFFF, pair[0]) and agrees(kind[:-2], got >> 16, pair[1])
+        each = kind[:-2]
+        return agrees(each, got & 0xFFFF, want[0]) and agrees(each, got >> 16, want[1])
     if isinstance(want, Near):
         y = FORMATS[kind].value(got)
         return abs(y - want.value) <= max(want.absolute, want.relative * abs(want.value))

@@ -29,6 +29,7 @@ from .ptx import (
 
 __all__ = ["Program", "decode"]
 
+SPACES = {"global", "shared", "local", "const", "param"}
 MEETINGS = {"bar", "barrier", "shfl", "vote"}
 
 
@@ -36,8 +37,9 @@ MEETINGS = {"bar", "barrier", "shfl", "vote"}
 class Program:
     """A kernel that can run: `steps[pc](machine)` executes `instructions[pc]`.
 
-    `zeros` are the registers' values at the start, `shared` the static shared bytes and `local`
-    the local bytes of a lane; `variables` maps a shared variable's name to (offset, size).
+    `zeros` are the registers' values at the start, `shared` the static shared bytes, `dynamic`
+    where the dynamic ones begin, and `local` the local bytes of a lane; `variables` maps a shared
+    variable's name to (offset, size).
     """
 
     name: str
@@ -46,6 +48,7 @@ class Program:
     steps: tuple
     zeros: tuple
     shared: int
+    dynamic: int
     local: int
     variables: dict
     parameters: tuple
@@ -65,13 +68,16 @@ def layout(variables, start: int = 0) -> tuple[dict, int]:
 
 def constant(value: Immediate, t: Type) -> np.ndarray:
     """An immediate as a (1, 1) array of the type."""
-    if value.bits and t.floating:
-        data = np.array([[value.value]], f"f{value.bits // 8}").astype(t.dtype)
-    elif value.bits:
-        data = np.array([[value.value]], f"f{value.bits // 8}").view(unsigned(value.bits // 8))
-        data = data.astype(unsigned(t.size)).view(t.dtype)
+    if value.bits:
+        data = np.array([[value.value]], unsigned(value.bits // 8))
+        if t.floating:
+            data = data.view(f"f{value.bits // 8}").astype(t.dtype)
+        else:
+            data = data.astype(unsigned(t.size)).view(t.dtype)
     elif t.kind == "p":
         data = np.array([[bool(value.value)]])
+    elif isinstance(value.value, float) and not t.floating:
+        raise PtxError(f"{value.value} is no .{t.name}")
     elif t.floating and t.size > 2:
         data = np.array([[value.value]], t.dtype)
     else:  # an integer, or the bit pattern of a 16-bit float
@@ -97,11 +103,16 @@ def temporaries(function: Function, rows) -> set[int]:
             if home.get(index) != run:
                 shared.add(index)
         for index in written:
-            if home.setdefault(index, run) != run or ins.guard is not None:
+            if home.setdefault(index, run) != run or ins.guard is not None or in_parts(ins):
                 shared.add(index)
         if ins.opcode in MEETINGS or row.counts == "control":
             run += 1
     return set(home) - shared
+
+
+def in_parts(ins: Instruction) -> bool:
+    """True of a generic load: lanes may point into several spaces, which are read in turn."""
+    return ins.opcode in ("ld", "ldu") and not SPACES & {s.split("::")[0] for s in ins.suffixes}
 
 
 def registers(ins: Instruction, row) -> tuple[set[int], set[int]]:
@@ -138,11 +149,10 @@ class Decoder:
         used = {o.name for i in function.instructions for o in names(i)}
         inner += [v for v in outer if v.name in used]
         self.shared, self.shared_size = layout(inner)
-        self.dynamic = {
-            v.name: -(-self.shared_size // max(v.align, 16)) * max(v.align, 16)
-            for v in [*module.variables, *function.variables]
-            if v.space == "shared" and not v.size
-        }
+        extern = [v for v in module.variables if v.space == "shared" and not v.size]
+        self.dynamic = {v.name for v in extern}
+        align = max([16, *(v.align for v in extern if v.name in used)])
+        self.dynamic_start = -(-self.shared_size // align) * align
         self.local, self.local_size = layout(v for v in function.variables if v.space == "local")
         self.offsets = {p.name: p.offset for p in function.parameters}
         self.temporary = temporaries(function, rows)
@@ -191,7 +201,12 @@ class Decoder:
             if name in table:
                 return table[name][0]
         if name in self.dynamic:
-            return self.dynamic[name]
+            return self.dynamic_start
+        if any(v.name == name for v in self.module.variables):
+            raise UnsupportedInstruction(
+                f"{name} is a __device__ or __constant__ variable, or a text for printf: the "
+                "simulator has no memory for those"
+            )
         raise PtxError(f"{name} is no variable of this kernel that the simulator can address")
 
     def address(self, base):
@@ -211,8 +226,8 @@ class Decoder:
             raise PtxError(f"{base.name} cannot hold an address")
         return lambda m: m.registers[slot].view(np.uint32).astype(np.int64)
 
-    def parameter(self, address: Address) -> int:
-        """The offset of a kernel argument in the parameter block."""
+    def parameter(self, address: Address, width: int) -> int:
+        """The offset of `width` bytes of a kernel argument in the parameter block."""
         name = address.base.name if isinstance(address.base, Symbol) else None
         if name not in self.offsets:
             raise UnsupportedInstruction(
@@ -220,7 +235,10 @@ class Decoder:
                 "own parameters can be read",
                 mnemonic="ld.param",
             )
-        return self.offsets[name] + address.offset
+        offset, block = self.offsets[name] + address.offset, self.function.parameters[-1]
+        if not 0 <= offset <= block.offset + block.size - width:
+            raise PtxError(f"[{name}+{address.offset}] lies outside the kernel's parameters")
+        return offset
 
     def guard(self, ins: Instruction):
         slot = ins.guard.index
@@ -336,10 +354,16 @@ def guarded(step, guard):
     def run(m):
         saved = m.mask
         active = guard(m) if saved is None else guard(m) & saved
-        if active.any():
-            m.mask = None if saved is None and active.all() else active
-            step(m)
-            m.mask = saved
+        if not active.any():
+            return None
+        m.mask = None if saved is None and active.all() else active
+        go = step(m)
+        m.mask = saved
+        if go == isa.STOP:  # its lanes wait for others somewhere; the rest goes on
+            rest = ~active if saved is None else saved & ~active
+            if rest.any():
+                m.put(m.pc + 1, rest)
+        return go
 
     return run
 
@@ -366,6 +390,8 @@ def decode(module: Module, name: str) -> Program:
             steps.append(decoder.step(at, row))
             collect(at, registers_)
     except (UnsupportedInstruction, PtxError) as error:
+        if isinstance(error, UnsupportedInstruction) and at and not error.mnemonic:
+            error.mnemonic = at.mnemonic
         error.kernel = name
         error.line = at.line if at else None
         error.file = module.files.get(at.file) if at else None
@@ -387,6 +413,7 @@ def decode(module: Module, name: str) -> Program:
         tuple(steps),
         tuple(zeros),
         decoder.shared_size,
+        decoder.dynamic_start,
         decoder.local_size,
         decoder.shared,
         function.parameters,

@@ -7,7 +7,9 @@ counters meet; the fragment with the lowest counter goes first, which brings the
 as the code allows. The numbers do not depend on that choice unless the kernel has a race.
 """
 
-from dataclasses import dataclass
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
@@ -16,17 +18,18 @@ from .decode import Program
 from .errors import BudgetExceeded, Defect, SimulatorError
 from .isa.control import STOP
 from .isa.lanes import blend
-from .isa.warp import LANE, by_warp
+from .isa.warp import BIT, LANE, by_warp, everyone
 from .memory import GlobalMemory, Rows
 
 __all__ = ["Chunk", "Launch", "chunks", "run"]
 
 LANES = 1 << 16  # of a chunk: its registers stay in the processor's cache
+WORKERS = 4  # chunks at once: NumPy lets other threads work while it computes
 TICK = (1 << 12) - 1  # instructions between looks at budget and progress
 SHARED_WINDOW = (0x0100_0000_0000, 0x0100_0100_0000)
 LOCAL_WINDOW = (0x0200_0000_0000, 0x0200_0100_0000)
 WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
-EVENTS = ("instruction", "access", "branch", "barrier", "shuffle", "chunk")
+EVENTS = ("chunk", "instruction", "access", "branch", "barrier", "sync", "warp_sync", "shuffle")
 
 
 @dataclass(frozen=True)
@@ -82,15 +85,16 @@ class Chunk:
         self.barriers: dict = {}  # barrier number → [Parked]
         self.executed = 0
         self._special: dict = {}
+        self.observers = [o.fork() if hasattr(o, "fork") else o for o in launch.observers]
         for event in EVENTS:
-            watching = [o for o in launch.observers if hasattr(o, f"on_{event}")]
-            setattr(self, f"watch_{event}", watching)
+            hearing = [getattr(o, f"on_{event}", None) for o in self.observers]
+            setattr(self, f"watch_{event}", [hear for hear in hearing if hear])
 
     def block_memories(self, count: int) -> dict:
         program = self.launch.program
         size = program.shared
         if self.launch.dynamic_shared:
-            size = -(-size // 16) * 16 + self.launch.dynamic_shared
+            size = program.dynamic + self.launch.dynamic_shared
         rows = {"shared": Rows(np.arange(count)[:, None], size)}
         if program.local:
             lanes = np.arange(count * self.shape[1]).reshape(self.shape)
@@ -100,8 +104,8 @@ class Chunk:
     # -- running
     def run(self) -> None:
         """Run every lane to its end."""
-        for observer in self.watch_chunk:
-            observer.on_chunk(self)
+        for hear in self.watch_chunk:
+            hear(self)
         steps, watch = self.launch.program.steps, self.watch_instruction
         fragments, pick, budget = self.fragments, self.scheduler(), self.launch.budget
         while fragments or self.release():
@@ -113,8 +117,8 @@ class Chunk:
                 if not self.executed & TICK:
                     self.tick(budget)
                 if watch:
-                    for observer in watch:
-                        observer.on_instruction(self)
+                    for hear in watch:
+                        hear(self)
                 go = steps[pc](self)
                 if go is None:
                     pc += 1
@@ -180,11 +184,11 @@ class Chunk:
         """An operation of a warp, whose last value is the member mask: act now for warps that are
         complete, and park the lanes of the others."""
         members = values[-1]
-        everyone = members.size == 1 and members.flat[0] == 0xFFFFFFFF
-        if self.mask is None and everyone:
+        if self.mask is None and everyone(members):
             act(self, None, values)
             return None
         active = by_warp(self, self.active())
+        self.check_members(kind[0], active, members)
         ready = complete(self, active, members)
         if ready.all():
             act(self, self.mask, values)
@@ -198,6 +202,19 @@ class Chunk:
             self.put(self.pc + 1, ready)
         self.meetings.setdefault(kind, []).append(Parked(self.pc, waiting, values, act))
         return STOP
+
+    def check_members(self, what: str, active, members) -> None:
+        """A lane that executes a warp operation must be in its own member mask."""
+        if everyone(members):
+            return
+        outside = active & (by_warp(self, members) & BIT == 0)
+        if outside.any():
+            lane = int(np.argwhere(outside)[0][-1])
+            self.defect(
+                "outside the member mask",
+                f"lane {lane} executes {what}.sync with a member mask that leaves it out",
+                bad_lanes=outside.reshape(outside.shape[0], -1),
+            )
 
     def wait_block(self, number: int) -> int:
         """Park the lanes at barrier `number`; release() lets complete blocks go."""
@@ -249,6 +266,8 @@ class Chunk:
                 continue
             moved = True
             self.same_barrier(parked)
+            for hear in self.watch_sync:
+                hear(self, np.broadcast_to(done, self.shape))
             for p in parked:
                 going = p.mask & done
                 if going.any():
@@ -430,9 +449,43 @@ def chunks(launch: Launch):
 
 
 def run(launch: Launch) -> None:
-    """Execute a launch, chunk after chunk."""
+    """Execute a launch, chunk after chunk, or several at once where blocks cannot notice."""
+    jobs = list(chunks(launch))
+    workers = min(len(jobs), os.cpu_count() or 1, WORKERS)
+    if workers == 1 or not independent(launch):
+        for job in jobs:
+            finish(launch, execute(launch, *job))
+        return
+    quiet = replace(launch, progress=None)  # the workers' part; here the blocks are counted
+    with ThreadPoolExecutor(workers) as pool:
+        running = [pool.submit(execute, quiet, *job) for job in jobs]
+        try:
+            for job in running:
+                finish(launch, job.result())
+        finally:
+            for job in running:
+                job.cancel()
+
+
+def independent(launch: Launch) -> bool:
+    """May chunks run side by side? Not when blocks can talk to each other (atomics), and not when
+    an observer wants to see everything in order (it has no fork)."""
+    talks = any(ins.opcode in ("atom", "red") for ins in launch.program.instructions)
+    return not talks and all(hasattr(o, "fork") for o in launch.observers)
+
+
+def execute(launch: Launch, first: int, count: int) -> Chunk:
+    """Run one chunk to its end."""
     with np.errstate(all="ignore"):
-        for first, count in chunks(launch):
-            Chunk(launch, first, count).run()
-            if launch.progress:
-                launch.progress(count)
+        chunk = Chunk(launch, first, count)
+        chunk.run()
+        return chunk
+
+
+def finish(launch: Launch, chunk: Chunk) -> None:
+    """Gather what the observers of one chunk saw."""
+    for whole, part in zip(launch.observers, chunk.observers, strict=True):
+        if part is not whole:
+            whole.join(part)
+    if launch.progress:
+        launch.progress(chunk.shape[0])

@@ -19,18 +19,26 @@ GUARD = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One memory instruction of one fragment, as observers see it.
+    """One memory instruction of one fragment, as observers see it, just before it happens.
 
-    `address` is int64, broadcastable to (blocks, threads), as is the boolean `mask` (None: all);
-    `width` counts the bytes of a lane, `space` is global, shared, local or const.
+    `kind` is load, store, atomic or async (a copy into shared memory that lands later). `address`
+    is int64 within `space` (global, shared or local), broadcastable to (blocks, threads), as is the
+    boolean `mask` (None: all); `width` counts the bytes of a lane. `home` is the memory that is
+    hit: a Segment (or several, in a Union), or the chunk's Rows. `values` are the registers stored.
     """
 
     space: str
-    store: bool
+    kind: str
     address: np.ndarray
     mask: np.ndarray | None
     width: int
     pc: int
+    home: object
+    values: tuple = ()
+
+    @property
+    def store(self) -> bool:
+        return self.kind != "load"
 
 
 class Segment:
@@ -100,6 +108,8 @@ class GlobalMemory:
 
 class Rows:
     """Shared memory (a row a block) or local memory (a row a lane) of one chunk."""
+
+    writable = True
 
     def __init__(self, rows: np.ndarray, size: int):
         self.size = size

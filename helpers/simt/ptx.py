@@ -33,7 +33,8 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Immediate:
-    """A constant as written. `bits` is set for hexadecimal floats (32 or 64), else None."""
+    """A constant. `bits` is set for hexadecimal floats (32 or 64), whose value is their bit
+    pattern, so that a NaN keeps its payload; else None."""
 
     value: int | float
     bits: int | None = None
@@ -165,13 +166,13 @@ TOKEN = re.compile(
     r'|(?P<string>"[^"\n]*")'
     r"|(?P<line>^[ \t]*\.(?:loc|version|target|address_size|file)\b[^\n]*)"
     r"|(?P<mark>[;{}])"
-    r"|(?P<text>[^;{}\"/\n]+|[\n/])",
+    r"|(?P<text>[^;{}\"/\n]+|[\n/\"])",
     re.M | re.S,
 )
 LABEL = re.compile(r"\s*([A-Za-z_$%][\w$]*)\s*:(?!:)")
 GUARDED = re.compile(r"(?:@(!?)\s*([\w$%]+)\s+)?([a-z]\w*(?:[.:]+\w+)*)\s*(.*)", re.S)
-LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+\d+(.*)")
-INLINED = re.compile(r"inlined_at\s+(\d+)\s+(\d+)")
+LOC = re.compile(r"\.loc\s+(\d+\s+\d+\s+\d+)(.*)")
+INLINED = re.compile(r"inlined_at\s+(\d+\s+\d+\s+\d+)")
 VARIABLE = re.compile(
     r"\.(?P<space>shared|local|global|const|param)\s+(?:\.align\s+(?P<align>\d+)\s*)?"
     r"\.(?P<type>\w+)\s+(?P<name>[\w$%]+)\s*(?P<dims>(?:\[\s*\d*\s*\])*)\s*(?:=\s*(?P<init>.*))?$",
@@ -193,20 +194,19 @@ SPECIAL = re.compile(
 )
 NUMBER = re.compile(
     r"[-+]?(?:0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?"
-    r"|\d+\.\d*(?:[eE][-+]?\d+)?|\d+U?)$"
+    r"|\d+\.\d*(?:[eE][-+]?\d+)?|0[0-7]*U?|[1-9]\d*U?)$"
 )
 
 
 def number(text: str) -> Immediate:
-    """`0f3F800000`, `0d…`, `0x1F`, `-7`, `1.5`; the text has matched NUMBER."""
+    """`0f3F800000`, `0d…`, `0x1F`, `-7`, `1.5`, octal `017`; the text has matched NUMBER."""
     sign, body = (-1, text[1:]) if text[0] == "-" else (1, text.lstrip("+"))
     kind = body[:2].lower()
-    if kind == "0f" and len(body) == 10:
-        return Immediate(sign * struct.unpack(">f", bytes.fromhex(body[2:]))[0], 32)
-    if kind == "0d" and len(body) == 18:
-        return Immediate(sign * struct.unpack(">d", bytes.fromhex(body[2:]))[0], 64)
+    if kind in ("0f", "0d"):
+        bits = 32 if kind == "0f" else 64
+        return Immediate(int(body[2:], 16) ^ ((sign < 0) << (bits - 1)), bits)
     if "." in body:
-        return Immediate(sign * float(body), 64)
+        return Immediate(sign * float(body))
     octal = len(body) > 1 and body[0] == "0" and body.rstrip("U").isdigit()
     return Immediate(sign * int(body.rstrip("U"), 8 if octal else 0))
 
@@ -242,11 +242,12 @@ class Scope:
         self.families = {}
         self.labels = {}
 
-    def find(self, table: str, name: str):
+    def label(self, name: str) -> int | None:
+        """Where a label of this scope or one around it stands."""
         scope = self
         while scope is not None:
-            if name in (names := getattr(scope, table)):
-                return names[name]
+            if name in scope.labels:
+                return scope.labels[name]
             scope = scope.parent
         return None
 
@@ -261,6 +262,7 @@ class Parser:
         self.scope = None
         self.fixups = []
         self.loc = (0, 0)
+        self.callers = {}  # "file line column" of inlined code -> (file, line) that called it
         self.at = 0
 
     # -- driving
@@ -344,15 +346,18 @@ class Parser:
             raise self.error("only 64-bit PTX (.address_size 64) is simulated")
 
     def location(self, text: str) -> None:
-        """`.loc file line column`. Code inlined from a header counts for the line that called it;
-        line 0 is the compiler's own, and stays with the line before."""
+        """`.loc file line column`. Code inlined from a header counts for the line of the `.cu`
+        that called it, through however many calls; line 0 is the compiler's own, and stays with
+        the line before."""
         found = LOC.match(text)
         if not found:
             raise self.error("cannot read the .loc line")
-        file, line = int(found[1]), int(found[2])
-        outer = INLINED.search(found[3])
+        file, line, _ = map(int, found[1].split())
+        outer = INLINED.search(found[2])
         if file != 1 and outer:
-            file, line = int(outer[1]), int(outer[2])
+            place = " ".join(outer[1].split())
+            file, line = self.callers.get(place, tuple(map(int, place.split()[:2])))
+            self.callers[" ".join(found[1].split())] = file, line
         if line:
             self.loc = (file, line)
 
@@ -397,19 +402,25 @@ class Parser:
             if not found or found["type"] not in SIZES:
                 raise self.error(f"cannot read the parameter {part!r}")
             size = SIZES[found["type"]] * elements(found["dims"])
-            align = (
-                int(m[1]) if (m := re.search(r"\.align\s+(\d+)", part)) else SIZES[found["type"]]
-            )
+            align = self.alignment(re.search(r"\.align\s+(\d+)", part), SIZES[found["type"]])
             offset = -(-offset // align) * align
             result.append(Parameter(found["name"], found["type"], size, offset))
             offset += size
         return tuple(result)
 
+    def alignment(self, found, otherwise: int) -> int:
+        """The bytes of an `.align`, `otherwise` where there is none."""
+        align = int(found[1]) if found else otherwise
+        if align & (align - 1) or not align:
+            raise self.error(f"an alignment must be a power of two, got {align}")
+        return align
+
     def finish(self) -> None:
-        """The function is complete: branch targets become indices."""
+        """The function is complete: it returns at its end, and branch targets become indices."""
+        self.instruction("ret")
         function, self.function = self.function, None
         for index, position, name, scope in self.fixups:
-            target = scope.find("labels", name)
+            target = scope.label(name)
             if target is None:
                 self.function = None
                 raise self.error(f"branch to {name}, a label that does not exist")
@@ -464,7 +475,7 @@ class Parser:
         unit = SIZES[found["type"]]
         size = unit * elements(found["dims"])
         initial = found["init"] and self.initial(found["init"], found["type"], size)
-        align = int(found["align"] or unit)
+        align = self.alignment(re.search(r"\.align\s+(\d+)", found[0]), unit)
         return Variable(found["name"], found["space"], size, align, initial)
 
     def initial(self, text: str, kind: str, size: int) -> bytes:
@@ -474,7 +485,7 @@ class Parser:
             if not NUMBER.match(part):
                 raise self.error(f"initial value {part!r} is no number")
             value = number(part)
-            if value.bits:
+            if isinstance(value.value, float):
                 data += struct.pack("<f" if kind == "f32" else "<d", value.value)
             else:
                 data += struct.pack("<" + code, value.value % (1 << 8 * SIZES[kind]))
@@ -496,14 +507,15 @@ class Parser:
         return register
 
     def register(self, name: str) -> Register | None:
-        if (known := self.scope.find("registers", name)) is not None:
-            return known
+        """The register of this name in the innermost scope that declares it, None without one."""
         stem = name.rstrip("0123456789")
         scope = self.scope
-        while scope is not None and stem != name:
-            if stem in scope.families and int(name[len(stem) :]) < scope.families[stem][0]:
-                made = self.new_register(name, scope.families[stem][1])
-                scope.registers[name] = made
+        while scope is not None:
+            if name in scope.registers:
+                return scope.registers[name]
+            count, kind = scope.families.get(stem, (0, "")) if stem != name else (0, "")
+            if int(name[len(stem) :] or 0) < count:
+                made = scope.registers[name] = self.new_register(name, kind)
                 return made
             scope = scope.parent
         return None

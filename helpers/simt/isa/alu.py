@@ -285,6 +285,8 @@ def shift(function: Callable) -> Callable:
 
     def make(f: Form) -> Alu:
         t = f.type
+        if t.size == 2:  # an amount of 65536 must not become 0
+            return Alu(lambda a, n: function(a, np.minimum(n, 16).astype(t.dtype)), (t, U32), t)
         return Alu(lambda a, n: function(a, n.astype(t.dtype)), (t, U32), t)
 
     return make
@@ -591,7 +593,7 @@ def finish_conversion(y, f: Form):
         y = rounding.flush(y)
     if f.has("sat"):
         y = rounding.saturate(y)
-    return np.fmax(y, y.dtype.type(0)) if f.has("relu") else y
+    return np.maximum(y, y.dtype.type(0)) if f.has("relu") else y
 
 
 def float_to_integer(f: Form, to: Type, source: Type) -> Callable:
@@ -675,7 +677,8 @@ ROWS = [
     Row("sqrt", "d a", "f32 f64", f"{FTZ} approx", root, "special", "d = √a"),
     Row("rsqrt", "d a", "f32 f64", "ftz approx", elementary(reciprocal_root), "special",
         "d = 1 / √a"),
-    Row("ex2", "d a", FLOATS, "ftz approx", elementary(np.exp2), "special", "d = 2^a"),
+    Row("ex2", "d a", "f32 f16 f16x2 bf16 bf16x2", "ftz approx", elementary(np.exp2), "special",
+        "d = 2^a"),
     Row("lg2", "d a", "f32", "ftz approx", elementary(np.log2), "special", "d = log2 a"),
     Row("sin", "d a", "f32", "ftz approx", elementary(sine), "special", "d = sin a"),
     Row("cos", "d a", "f32", "ftz approx", elementary(cosine), "special", "d = cos a"),
@@ -711,6 +714,6 @@ ROWS = [
         "d = c >= 0 ? a : b"),
     Row("cvt", "d a b", f"u8 s8 {INTS} {FLOATS}", f"{FTZ} relu {' '.join(INTEGRAL)}", cvt,
         "convert", "a in another type"),
-    Row("mov", "d a", f"pred {BITS} {INTS} f16 f32 f64", "", mov, "move", "d = a"),
+    Row("mov", "d a", f"pred {BITS} {INTS} f32 f64", "", mov, "move", "d = a"),
 ]
 # fmt: on

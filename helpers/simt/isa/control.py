@@ -31,8 +31,8 @@ def branch(ins, f: Form, code):
                 return target
             if not taken.any():
                 return None
-        for observer in m.watch_branch:
-            observer.on_branch(m, taken, rest)
+        for hear in m.watch_branch:
+            hear(m, taken, rest)
         m.put(target, taken)
         m.put(m.pc + 1, rest)
         return STOP
@@ -65,12 +65,18 @@ def leave(ins, f: Form, code):
 
 
 def trap(ins, f: Form, code):
-    """trap: the kernel gives up."""
+    """trap: the kernel gives up. Where mistakes are collected, the lanes that trap end."""
+    read = code.guard(ins) if ins.guard is not None else None
 
     def step(m):
-        active = np.ones(m.shape, bool) if m.mask is None else np.broadcast_to(m.mask, m.shape)
-        m.defect("trap", "the kernel executed a trap instruction", bad_lanes=active)
-        m.retire(m.mask)
+        here = np.broadcast_to(True if m.mask is None else m.mask, m.shape)
+        going = here if read is None else here & read(m)
+        if not going.any():
+            return None
+        m.defect("trap", "the kernel executed a trap instruction", bad_lanes=going)
+        m.retire(going)
+        if (rest := here & ~going).any():
+            m.put(m.pc + 1, rest)
         return STOP
 
     return step

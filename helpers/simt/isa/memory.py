@@ -3,7 +3,8 @@ alignment and masking, and one event for the observers."""
 
 import numpy as np
 
-from ..memory import Access, describe
+from ..errors import PtxError
+from ..memory import Access, Rows, describe
 from ..ptx import Vector
 from .lanes import Lanes
 from .table import Form, Row, refuse
@@ -38,30 +39,49 @@ def address_of(operand, code):
     return lambda m: read(m) + offset
 
 
-def generic(m, address):
-    """Resolve a generic address: the window it falls into, and the address within."""
-    for space, (start, stop) in m.windows.items():
-        inside = (address >= start) & (address < stop)
-        if m.mask is not None:
-            inside = inside | ~m.mask
-        if inside.all():
-            return space, address - start
-    return "global", address
+NOWHERE = Rows(np.zeros((1, 1)), 0)  # the local memory of a kernel that has none
 
 
-def reach(m, space: str, address, width: int, store: bool, others=()):
+def in_space(space: str, access):
+    """`access(m, space, address)` as it is, or, for generic addresses, once for each space whose
+    window lanes point into, and then for the lanes that point into none: global memory."""
+    if space != "generic":
+        return lambda m, address: access(m, space, address)
+
+    def run(m, address):
+        whole = m.mask
+        for window, (start, stop) in m.windows.items():
+            inside = (address >= start) & (address < stop)
+            if not inside.any():
+                continue
+            here, rest = inside, ~inside
+            if m.mask is not None:
+                here, rest = here & m.mask, rest & m.mask
+            if here.any():
+                m.mask = here if rest.any() or m.mask is not None else None
+                access(m, window, address - start)
+            m.mask = rest
+            if not rest.any():
+                break
+        else:
+            access(m, "global", address)
+        m.mask = whole
+
+    return run
+
+
+def reach(m, space: str, address, width: int, kind: str, values=()):
     """Check an access and list what it touches: (lanes, bytes within `home`, home), where `home`
     has `.typed(dtype)`. Lanes that may not touch what they point at are a defect, and left out;
     `home` is None when no lane is left.
     """
-    if space == "generic":
-        space, address = generic(m, address)
+    store = kind != "load"
     home = m.rows.get(space)  # None for global memory, which is found by address
     mask = m.mask
     if mask is None:
         lanes = Lanes.all
     else:
-        parts = [address.shape, *(o.shape for o in others)]
+        parts = [address.shape, *(v.shape for v in values)]
         lanes = Lanes(mask, np.broadcast_shapes(*parts, *([home.offset.shape] if home else [])))
     picked = lanes.pick(address)
     home, stray = locate(m, space, lanes, picked, width, store)
@@ -71,9 +91,9 @@ def reach(m, space: str, address, width: int, store: bool, others=()):
         picked = lanes.pick(address)
         home = locate(m, space, lanes, picked, width, store)[0] if picked.size else None
     if m.watch_access:
-        access = Access(space, store, address, mask, width, m.pc)
-        for observer in m.watch_access:
-            observer.on_access(m, access)
+        access = Access(space, kind, address, mask, width, m.pc, home, tuple(values))
+        for hear in m.watch_access:
+            hear(m, access)
     if home is None:
         return lanes, picked, None
     return lanes, picked + (lanes.pick(home.offset) if space in m.rows else -home.origin), home
@@ -90,9 +110,9 @@ def locate(m, space: str, lanes, picked, width: int, store: bool):
     low, high = int(picked.min()), int(picked.max()) + width
     if space == "global":
         home = m.memory.find(low, high)
-        inside = home is not None
+        inside = home is not None and (home.writable or not store)
     else:
-        home = m.rows[space]
+        home = m.rows.get(space, NOWHERE)
         inside = low >= 0 and high <= home.size
     aligned = not int(np.bitwise_or.reduce(picked, axis=None)) & (width - 1)
     if inside and aligned:
@@ -101,12 +121,15 @@ def locate(m, space: str, lanes, picked, width: int, store: bool):
 
 
 def stray_lanes(m, space, lanes, home, picked, width, store):
-    """The slow path: find each lane that is out of bounds or misaligned and report the first."""
+    """The slow path: find each lane that must not do this access, and report the first."""
     bad_alignment = (picked & (width - 1)) != 0
+    locked = np.zeros(picked.shape, bool)
     if space == "global":
-        inside = np.zeros(picked.shape, bool)
+        inside = locked.copy()
         for s in m.memory.segments:
-            inside |= (picked >= s.start) & (picked + width <= s.stop)
+            here = (picked >= s.start) & (picked + width <= s.stop)
+            inside |= here
+            locked |= here & (store and not s.writable)
     else:
         inside = (picked >= 0) & (picked + width <= home.size)
     verb = "write" if store else "read"
@@ -135,9 +158,17 @@ def stray_lanes(m, space, lanes, home, picked, width, store):
             bad_lanes=lanes.spread(bad_alignment),
             array=near.name if near else None,
         )
+    elif locked.any():
+        name = m.memory.nearest(int(picked[locked][0])).name
+        m.defect(
+            "write to read-only memory",
+            f"{width}-byte write to `{name}`, an array that Python marks as read-only",
+            bad_lanes=lanes.spread(locked),
+            array=name,
+        )
     else:
         return Union(m.memory.segments, picked, width), None
-    return home, ~inside | bad_alignment
+    return home, ~inside | bad_alignment | locked
 
 
 class Union:
@@ -169,8 +200,8 @@ class UnionView:
         return out
 
     def __setitem__(self, index, values):
-        values = np.broadcast_to(values, index.shape)
         for s, here in self.parts:
+            here = np.broadcast_to(here, index.shape)  # of each address; values may vary further
             s.typed(self.dtype)[index[here] - s.origin // self.dtype.itemsize] = values[here]
 
 
@@ -181,20 +212,25 @@ def load(ins, f: Form, code):
     parts = destination.parts if isinstance(destination, Vector) else (destination,)
     writes = [code.writer(part, f.type) for part in parts]
     space, (size, count) = space_of(f), width_of(f)
+    if len(parts) != count:
+        raise PtxError(f"{ins.mnemonic} moves {count} values a lane, got {len(parts)} registers")
     if space == "param":
-        return load_parameter(writes, code.parameter(source), f.type)
-    address = address_of(source, code)
+        return load_parameter(writes, code.parameter(source, size * count), f.type)
+    if space == "const":
+        raise refuse(ins.mnemonic, "the simulator has no constant memory")
+    read = address_of(source, code)
     shift = size.bit_length() - 1
 
-    def step(m):
-        lanes, place, home = reach(m, space, address(m), size * count, False)
+    def access(m, space, address):
+        lanes, place, home = reach(m, space, address, size * count, "load")
         if home is None:
             return
         view, first = home.typed(f.type.dtype), place >> shift
         for k, write in enumerate(writes):
             write(m, lanes.spread(view.take(first + k if k else first)))
 
-    return step
+    run = in_space(space, access)
+    return lambda m: run(m, read(m))
 
 
 def load_parameter(writes, offset: int, t):
@@ -213,15 +249,21 @@ def store(ins, f: Form, code):
     target, source = ins.operands
     space, (size, count) = space_of(f), width_of(f)
     if space in ("param", "const"):
-        raise refuse(ins.mnemonic, "calls with arguments in memory are not in the table")
-    address = address_of(target, code)
+        raise refuse(
+            ins.mnemonic,
+            "it prepares the call of a function that was not inlined (printf, __noinline__, "
+            "recursion), and calls are not in the table",
+        )
+    where = address_of(target, code)
     parts = source.parts if isinstance(source, Vector) else (source,)
+    if len(parts) != count:
+        raise PtxError(f"{ins.mnemonic} moves {count} values a lane, got {len(parts)}")
     reads = [code.reader(part, f.type) for part in parts]
     shift = size.bit_length() - 1
 
-    def step(m):
+    def access(m, space, address):
         values = [read(m) for read in reads]
-        lanes, place, home = reach(m, space, address(m), size * count, True, others=values)
+        lanes, place, home = reach(m, space, address, size * count, "store", values)
         if home is None:
             return
         view, first = home.typed(f.type.dtype), place >> shift
@@ -231,7 +273,8 @@ def store(ins, f: Form, code):
                 index, value = np.broadcast_arrays(index, value)
             view[index] = value
 
-    return step
+    run = in_space(space, access)
+    return lambda m: run(m, where(m))
 
 
 # ---------------------------------------------------------------------------- addresses

@@ -6,6 +6,7 @@ is missing, which is nearly always, they go straight on.
 
 import numpy as np
 
+from ..errors import PtxError
 from .table import Form, Row, refuse
 from .types import TYPES
 
@@ -13,6 +14,7 @@ __all__ = ["ROWS"]
 
 B32, PRED = TYPES["b32"], TYPES["pred"]
 LANE = np.arange(32)
+BIT = np.uint32(1) << LANE.astype(np.uint32)
 
 
 def barrier(ins, f: Form, code):
@@ -22,9 +24,11 @@ def barrier(ins, f: Form, code):
     read = code.reader(ins.operands[0], B32)
 
     def step(m):
-        for observer in m.watch_barrier:
-            observer.on_barrier(m)
+        for hear in m.watch_barrier:
+            hear(m)
         if m.mask is None:
+            for hear in m.watch_sync:
+                hear(m, None)
             return None
         return m.wait_block(int(read(m).flat[0]))
 
@@ -39,10 +43,11 @@ def shuffle(ins, f: Form, code):
     write_valid = code.writer(second, PRED) if second is not None else None
     reads = [code.reader(o, B32) for o in sources]
     mode = f.one_of("up", "down", "bfly", "idx")
+    if mode is None or len(sources) != 4:
+        raise PtxError(f"{ins.mnemonic} needs up, down, bfly or idx, and four sources")
 
     def act(m, mask, values):
-        value, b, c, _ = values
-        result, valid = exchange(m, mode, mask, value, b, c)
+        result, valid = exchange(m, mode, mask, *values)
         write(m, result)
         if write_valid is not None:
             write_valid(m, valid)
@@ -84,7 +89,7 @@ def by_warp(m, values):
     return np.broadcast_to(values, (rows, m.shape[1])).reshape(rows, -1, 32)
 
 
-def exchange(m, mode: str, mask, value, b, c):
+def exchange(m, mode: str, mask, value, b, c, members):
     """Move values between lanes; reading a lane that does not take part is a defect."""
     value = by_warp(m, value)
     if b.size == 1 and c.size == 1:  # the compiler's immediates: one pattern for all warps
@@ -97,25 +102,36 @@ def exchange(m, mode: str, mask, value, b, c):
         shape = np.broadcast_shapes(value.shape, j.shape)
         result = np.take_along_axis(np.broadcast_to(value, shape), np.broadcast_to(j, shape), -1)
         valid = valid.reshape(valid.shape[0], -1)
-    if mask is not None:
-        check_partners(m, mask, j)
-    for observer in m.watch_shuffle:
-        observer.on_shuffle(m, mode, mask, j)
+    if mask is not None or not everyone(members):
+        check_partners(m, mask, j, members)
+    for hear in m.watch_shuffle:
+        hear(m, mode, mask, j)
     return result.reshape(result.shape[0], -1), valid
 
 
-def check_partners(m, mask, j):
-    active = by_warp(m, mask)
-    shape = np.broadcast_shapes(active.shape, j.shape)
-    partner = np.take_along_axis(np.broadcast_to(active, shape), np.broadcast_to(j, shape), -1)
+def everyone(members) -> bool:
+    """True when the member mask is the constant of all lanes."""
+    return members.size == 1 and members.flat[0] == 0xFFFFFFFF
+
+
+def words(flags):
+    """(…, 32) booleans → (…, 1) numbers with a bit for each: what a ballot returns."""
+    return (flags * BIT).sum(-1, dtype=np.uint32)[..., None]
+
+
+def check_partners(m, mask, j, members):
+    """Lanes read only lanes that take part and that their own member mask names."""
+    active = by_warp(m, m.active(mask))
+    partner = (words(active) & by_warp(m, members)) >> j.astype(np.uint32) & np.uint32(1) != 0
     lonely = active & ~partner
+    shape = lonely.shape
     if lonely.any():
         at = tuple(np.argwhere(lonely)[0])
         reads = int(np.broadcast_to(j, shape)[at])
         m.defect(
             "shuffle from an inactive lane",
-            f"lane {at[-1]} reads lane {reads}, which does not take part (it has exited or is "
-            "elsewhere): the value is undefined",
+            f"lane {at[-1]} reads lane {reads}, which does not take part (it has exited, is "
+            "elsewhere, or is missing from the member mask): the value is undefined",
             bad_lanes=lonely.reshape(lonely.shape[0], -1),
         )
 
@@ -123,21 +139,23 @@ def check_partners(m, mask, j):
 def vote(ins, f: Form, code):
     """vote.sync: a predicate of the whole warp."""
     mode = f.one_of("all", "any", "uni", "ballot")
+    if mode is None:
+        raise PtxError(f"{ins.mnemonic} needs all, any, uni or ballot")
     ballot = mode == "ballot"
     write = code.writer(ins.operands[0], B32 if ballot else PRED)
     reads = [code.reader(ins.operands[1], PRED), code.reader(ins.operands[2], B32)]
 
     def act(m, mask, values):
-        active = by_warp(m, np.ones((1, 1), bool) if mask is None else mask)
-        yes = by_warp(m, values[0]) & active
+        active = by_warp(m, m.active(mask))
+        members = by_warp(m, values[1])  # lanes of a warp may vote in several groups at once
+        voters = words(active) & members
+        ayes = words(by_warp(m, values[0]) & active) & members
         if ballot:
-            bits = (yes * (np.uint64(1) << LANE.astype(np.uint64))).sum(-1).astype(np.uint32)
-            result = bits
+            result = ayes
         else:
-            everyone, someone = (yes == active).all(-1), yes.any(-1)
-            result = {"all": everyone, "any": someone, "uni": everyone | ~someone}[mode]
-        result = np.repeat(result, 32, axis=-1)
-        write(m, result)
+            all_, any_ = ayes == voters, ayes != 0
+            result = {"all": all_, "any": any_, "uni": all_ | ~any_}[mode]
+        write(m, result.reshape(result.shape[0], -1))
 
     def step(m):
         return m.meet(("vote", mode), [read(m) for read in reads], act)
@@ -149,8 +167,12 @@ def warp_barrier(ins, f: Form, code):
     """bar.warp.sync members: lanes of a warp wait for each other."""
     read = code.reader(ins.operands[0], B32)
 
+    def act(m, mask, values):
+        for hear in m.watch_warp_sync:
+            hear(m, mask)
+
     def step(m):
-        return m.meet(("bar.warp", ""), [read(m)], lambda m, mask, values: None)
+        return m.meet(("bar.warp", ""), [read(m)], act)
 
     return step
 
@@ -164,9 +186,7 @@ def active_mask(ins, f: Form, code):
     write = code.writer(ins.operands[0], B32)
 
     def step(m):
-        active = by_warp(m, np.ones((1, 1), bool) if m.mask is None else m.mask)
-        bits = (active * (np.uint64(1) << LANE.astype(np.uint64))).sum(-1).astype(np.uint32)
-        write(m, np.repeat(bits, 32, axis=-1))
+        write(m, np.repeat(words(by_warp(m, m.active()))[..., 0], 32, axis=-1))
 
     return step
 

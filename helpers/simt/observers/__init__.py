@@ -4,10 +4,15 @@ An observer has any of these methods; `m` is the chunk, its `pc`, `mask` and `sh
 
     on_chunk(m)                    a group of blocks starts
     on_instruction(m)              before an instruction
-    on_access(m, access)           a load or store (helpers.simt.memory.Access)
+    on_access(m, access)           a load or store (helpers.simt.memory.Access), before it happens
     on_branch(m, taken, rest)      a branch that parts lanes
-    on_barrier(m)                  lanes arrive at a barrier
+    on_barrier(m)                  lanes arrive at a barrier of the block
+    on_sync(m, lanes)              blocks pass a barrier: their lanes (None: all of the chunk)
+    on_warp_sync(m, lanes)         warps pass __syncwarp()
     on_shuffle(m, mode, mask, j)   lanes read lanes j
+
+With `fork()` and `join(part)` an observer lets chunks run side by side: each chunk gets a fork of
+its own, and the parts are joined in the order of the blocks. Without them, one runs after another.
 """
 
 from .counters import Counters

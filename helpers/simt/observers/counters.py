@@ -86,6 +86,18 @@ class Counters:
         self.totals = dict.fromkeys(NAMES.values(), 0)
         self.lines: dict[int, dict[str, int]] = {}
 
+    def fork(self) -> "Counters":
+        """A fresh one for a chunk; `join` adds what it counted."""
+        return Counters()
+
+    def join(self, part: "Counters") -> None:
+        for name, value in part.totals.items():
+            self.totals[name] += value
+        for line, counts in part.lines.items():
+            own = self.lines.setdefault(line, dict.fromkeys(NAMES.values(), 0))
+            for name, value in counts.items():
+                own[name] += value
+
     def on_access(self, m, access) -> None:
         if access.space != "global":
             return
