@@ -13,7 +13,7 @@ import numpy as np
 
 from .specs import Spec
 
-__all__ = ["VERSIONS", "Version", "get", "ladder", "ladder_markdown"]
+__all__ = ["VERSIONS", "Version", "get", "ladder"]
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels_cu"
 MAX_THREADS = 1024  # threads a block, on every GPU
@@ -250,13 +250,3 @@ def get(name: str) -> Version:
 def ladder() -> list[Version]:
     """The rungs V0, V1, … that are compared with each other, slowest idea first."""
     return [version for name, version in VERSIONS.items() if name[0] == "v" and name[1:].isdigit()]
-
-
-def ladder_markdown() -> str:
-    """The catalogue as a Markdown table with links from the project's root, for the README."""
-    lines = ["| version | idea | reads of x | kernel | lesson |", "|---|---|---|---|---|"]
-    for v in VERSIONS.values():
-        kernel = f"[{v.file}](kernels_cu/{v.file})"
-        lesson = f"[{v.lesson}](notebooks/{v.lesson}.ipynb)"
-        lines.append(f"| {v.name} | {v.idea} | {v.reads} | {kernel} | {lesson} |")
-    return "\n".join(lines) + "\n"

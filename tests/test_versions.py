@@ -189,13 +189,3 @@ def test_the_hash_follows_the_text_not_the_line_endings(monkeypatch, tmp_path):
     assert v1.source_hash == original
     v1.path.write_text(source + "\n", encoding="utf-8")
     assert v1.source_hash != original
-
-
-def test_the_ladder_and_its_table():
-    """V0 to V4 in order; the README's table has a row and two working links a version."""
-    assert [v.name for v in versions.ladder()] == ["v0", "v1", "v2", "v3", "v4"]
-    table = versions.ladder_markdown()
-    assert table.count("\n") == len(versions.VERSIONS) + 2
-    for version in versions.VERSIONS.values():
-        assert f"(kernels_cu/{version.file})" in table
-        assert f"(notebooks/{version.lesson}.ipynb)" in table
