@@ -41,11 +41,12 @@ class Run:
     error: str | None = None
 
 
-def find(names=(), folder=FOLDER) -> list[Path]:
-    """The notebooks of `folder` in reading order, or those whose name starts with one of `names`.
+def find(names=(), folder=None) -> list[Path]:
+    """The notebooks of `folder` (the lessons) in reading order, or those that `names` begin.
 
     ValueError, listing the notebooks there are, when a name (or the folder) has none.
     """
+    folder = folder or FOLDER
     there = sorted(folder.glob("*.ipynb"))
     if not there:
         raise ValueError(f"no notebooks in {folder}")
@@ -116,6 +117,7 @@ def execute(path: Path, limit: float = LIMIT_S) -> Run:
     client = NotebookClient(
         notebook,
         kernel_name="python3",
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],  # it warns of its own transport
         resources={"metadata": {"path": str(path.parent)}},
         timeout_func=lambda cell: max(1, math.ceil(limit - (time.monotonic() - began))),
         on_cell_start=entered,

@@ -1,4 +1,4 @@
-"""What every test runs under: no window for plots, and the same examples from Hypothesis each time."""
+"""What every test runs under: no plot windows, and the same Hypothesis examples each time."""
 
 import os
 

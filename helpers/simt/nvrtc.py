@@ -56,7 +56,8 @@ def available() -> bool:
 def include_dirs() -> tuple[str, ...]:
     """Folders of the installed wheels that hold `cuda_fp16.h` and its relatives."""
     found = {}
-    for name in ("nvidia-cuda-runtime", "nvidia-cuda-cccl", "nvidia-cuda-crt"):
+    wheels = [f"nvidia-cuda-{part}" for part in ("runtime", "cccl", "crt")]
+    for name in (*wheels, *(f"{wheel}-cu12" for wheel in wheels)):  # CUDA 12 has its own names
         try:
             files = metadata.files(name) or []
         except metadata.PackageNotFoundError:
@@ -116,13 +117,24 @@ def compile_ptx(source: str, options=(), *, arch: int = 90, file: str = "kernel.
         "\0".join([source, *options, *FLAGS, str(arch), str(version()), file]).encode()
     ).hexdigest()
     path = cache_dir() / f"{key[:32]}.ptx"
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        pass
-    ptx = run_nvrtc(source, options, arch, file)
-    keep(path, ptx.encode())
+    if (ptx := cached(path)) is None:
+        ptx = run_nvrtc(source, options, arch, file)
+        keep(path, f"{stamp(ptx)}\n{ptx}".encode())
     return ptx
+
+
+def stamp(ptx: str) -> str:
+    """The first line of a cache entry: a comment that only this PTX fits."""
+    return f"// {hashlib.sha256(ptx.encode()).hexdigest()}"
+
+
+def cached(path: Path) -> str | None:
+    """The PTX of a cache entry; None when there is none, or not the one that was written."""
+    try:
+        first, _, ptx = path.read_bytes().decode().partition("\n")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return ptx if first == stamp(ptx) else None
 
 
 def shipped_ptx(source: str, file: str) -> str:

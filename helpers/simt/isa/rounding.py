@@ -24,7 +24,7 @@ TINY = {F64: 2.0**-1022, F32: 2.0**-126, np.dtype(np.float16): 2.0**-14, BFLOAT1
 def flush(x):
     """Subnormals become zeros of the same sign: the `.ftz` modifier."""
     small = np.abs(x) < x.dtype.type(TINY[x.dtype])
-    return np.where(small, np.copysign(x.dtype.type(0), x), x) if small.any() else x
+    return np.where(small, np.copysign(x.dtype.type(0), x), x) if np.count_nonzero(small) else x
 
 
 def saturate(x):
@@ -134,19 +134,44 @@ def fma(a, b, c, mode: str = "rn"):
     """a · b + c with one rounding, in the type of a."""
     dtype = a.dtype
     if dtype == F64:
-        return exactly(lambda x, y, z: x * y + z, (a, b, c), mode)
+        return exactly(product_plus, (a, b, c), mode)
     p = a.astype(F64) * b.astype(F64)
     wide_c = c.astype(F64)
     s = p + wide_c
     if mode != "rn":
+        if mode == "rm":
+            s = zeros_down(s, p, wide_c)
         return narrow(s, dtype, mode, lambda: two_sum(p, wide_c, s))
-    y = nearest(s, dtype)
-    doubt = doubtful(s, y)
-    if doubt.any():
-        few = np.flatnonzero(doubt)
+    y = nearest(np.ascontiguousarray(s), dtype)
+    if s.size == 1 and clear(s, dtype):
+        return y
+    few = np.flatnonzero(doubtful(s, y))
+    if few.size and (few := few[s.reshape(-1)[few] != 0]).size:  # a zero of these is exact
         p, wide_c, s = (v.reshape(-1)[few] for v in np.broadcast_arrays(p, wide_c, s))
         y.reshape(-1)[few] = narrow(s, dtype, "rn", lambda: two_sum(p, wide_c, s))
     return y
+
+
+def product_plus(a, b, c):
+    """a · b + c of fractions, or of float64 arrays without the infinity of an overflowing a · b
+    meeting an infinite c."""
+    if isinstance(a, Fraction):
+        return a * b + c
+    s = a * b + c
+    return np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, s)
+
+
+def zeros_down(s, a, b):
+    """Rounding down, a + b = 0 of opposite signs is −0."""
+    opposite = (s == 0) & (np.signbit(a) != np.signbit(b))
+    return np.where(opposite, -0.0, s) if opposite.any() else s
+
+
+def clear(s, dtype) -> bool:
+    """`doubtful` of one lane, turned round: plain numbers are quicker than arrays of one."""
+    spare = SPARE[dtype]
+    tail = s.view(np.int64).item() & ((1 << spare) - 1)
+    return tail != 1 << (spare - 1) and not abs(s.item()) < 2 * TINY[dtype]
 
 
 def doubtful(s, y):
@@ -177,6 +202,8 @@ def square_root(a, mode: str = "rn"):
     """√a in the type of a."""
     if mode == "rn":
         return np.sqrt(a)
+    if a.dtype == F64:
+        return square_root64(a, mode)
     wide = a.astype(F64)
     root = np.sqrt(wide)
 
@@ -184,7 +211,19 @@ def square_root(a, mode: str = "rn"):
         p, low = product(root, root)
         return (wide - p) - low
 
-    return directed(root if a.dtype == F64 else nearest(root, a.dtype), root, error, mode)
+    return narrow(root, a.dtype, mode, error)
+
+
+def square_root64(a, mode: str):
+    """float64 √a in a directed mode: the nearest root squared says on which side it lies."""
+    root = np.array(np.sqrt(a))
+    for where in map(tuple, np.argwhere(np.isfinite(root) & (a > 0))):
+        near, true = Fraction(float(root[where])), Fraction(float(a[where]))
+        if near * near > true and mode != "rp":
+            root[where] = np.nextafter(root[where], -np.inf)
+        elif near * near < true and mode == "rp":
+            root[where] = np.nextafter(root[where], np.inf)
+    return root
 
 
 def exactly(operation, sources, mode: str):
@@ -200,8 +239,12 @@ def exactly(operation, sources, mode: str):
             true = operation(*values)
         except ZeroDivisionError:
             continue
-        if true != 0:  # NumPy's zero has the right sign already
+        if true != 0:
             y[where] = rounded(true, mode)
+        elif mode == "rm" and len(sources) == 3:  # a sum that cancels; other zeros have their sign
+            a, b, c = (float(source[where]) for source in sources)
+            if (np.signbit(a) ^ np.signbit(b)) != np.signbit(c):
+                y[where] = -0.0
     return y
 
 
