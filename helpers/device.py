@@ -37,6 +37,7 @@ __all__ = [
 CHOICES = ("gpu", "sim")
 REINSTALL = "python3 start.py venv"
 ROOT = Path(__file__).resolve().parent.parent
+LEFT = 'style="text-align: left"'  # JupyterLab puts the cells of a table on the right
 PROBE = """extern "C" __global__ void probe(float* x) { x[threadIdx.x] += 1.0f; }"""
 
 
@@ -259,10 +260,11 @@ class Report:
             for check in self.checks
         )
         rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            "<tr>" + "".join(f"<td {LEFT}>{html.escape(cell)}</td>" for cell in row) + "</tr>"
             for row in cells
         )
-        head = "<tr><th>what</th><th>state</th><th>found</th><th>cure</th></tr>"
+        names = ("what", "state", "found", "cure")
+        head = "<tr>" + "".join(f"<th {LEFT}>{name}</th>" for name in names) + "</tr>"
         return f"<table>{head}{rows}</table><p>{html.escape(self._verdict())}</p>"
 
 

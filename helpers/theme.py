@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import io
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 import matplotlib as mpl
@@ -66,7 +66,17 @@ class Theme:
 
     def applied(self) -> AbstractContextManager:
         """`with theme().applied():` draws in this look and leaves the reader's settings alone."""
-        return mpl.rc_context(self.rc)
+        return _applied(self.rc)
+
+
+@contextmanager
+def _applied(rc):
+    with mpl.rc_context(rc):
+        yield
+        # A notebook's first figure loads its backend, which turns interactive mode on. rc_context
+        # would turn it off again, and no later figure of the session would be shown.
+        interactive = mpl.is_interactive()
+    mpl.interactive(interactive)
 
 
 def theme(dark: bool = False) -> Theme:

@@ -48,14 +48,6 @@ def test_the_file_is_valid_and_opens_with_the_kernel_everybody_has(lesson):
 
 
 @EVERY
-def test_no_outputs_are_committed(lesson):
-    """Outputs are made by running; in the file they would only go stale."""
-    for cell in cells(lesson, "code"):
-        assert cell.outputs == []
-        assert cell.execution_count is None
-
-
-@EVERY
 def test_code_is_plain_and_short(lesson):
     """Python without magics or shell lines, no kernel pasted, no function longer than a screen."""
     for cell in cells(lesson, "code"):

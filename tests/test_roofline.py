@@ -246,3 +246,15 @@ def test_the_readme_picture_is_a_png(stored, tmp_path):
     path = roofline.readme_picture(tmp_path / "ladder.png")
     assert plt.imread(path).shape[:2] == (720, 1440)
     assert plt.get_fignums() == []
+
+
+def test_the_theme_leaves_interactive_mode_as_the_drawing_left_it():
+    """A backend that loads inside the theme turns it on for good, so that figures are shown."""
+    before = matplotlib.is_interactive()
+    try:
+        for wanted in (True, False):
+            with theme.theme().applied():
+                matplotlib.interactive(wanted)
+            assert matplotlib.is_interactive() is wanted
+    finally:
+        matplotlib.interactive(before)
