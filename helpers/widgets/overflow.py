@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from html import escape
@@ -73,7 +76,11 @@ class Number:
 
 
 class Panel(widgets.VBox):
-    """The controls, the cards and their readout. Every change evaluates the row again."""
+    """The controls, the cards and their readout. Every change evaluates the row again.
+
+    JupyterLab may deliver a change on a second thread while the first still evaluates a long row:
+    evaluations run side by side, drawing is one at a time, and the latest change wins.
+    """
 
     def __init__(self, run: Runner = launch_kernel) -> None:
         @lru_cache(maxsize=64)
@@ -82,13 +89,15 @@ class Panel(widgets.VBox):
 
         self._evaluated: Callable[[bytes, float], Result] = evaluated
         self._cards = Cards()
+        self._changes, self._shown, self._drawing = itertools.count(), -1, threading.Lock()
         self._make_controls()
         self.summary = widgets.HTML()
         self.pictures = widgets.HTML(layout=widgets.Layout(width="100%"))
         self.sentences = widgets.HTML()
         self.numbers = widgets.HTML(layout=widgets.Layout(width="100%"))
         super().__init__([
-            self.source, *self._sources.values(), _line(*self.shift.view.children, self.centre),
+            self.source, *self._sources.values(),
+            _line(self.shift.slider, self.shift.box, self.centre),
             self.summary, self.pictures, self.sentences, self.show_numbers, self.numbers,
         ])
         self._choose_source()
@@ -129,15 +138,16 @@ class Panel(widgets.VBox):
 
     def _centre(self, _) -> None:
         """The safe kernel's own choice of c, made by hand."""
-        largest = float(self._logits().max())
-        if np.isfinite(largest):
-            self.shift.box.value = -largest
+        with contextlib.suppress(ValueError):  # no row now: the panel already says why
+            largest = float(self._logits().max())
+            if np.isfinite(largest):
+                self.shift.box.value = -largest
 
     def _logits(self) -> np.ndarray:
         """The row that the controls describe; ValueError says which control has no usable value."""
         if self.source.value == "preset":
             preset = PRESETS[self.preset.value]
-            self.note.value = f"<p style='margin:.2em 0'>{escape(preset.note)}</p>"
+            self.note.value = f"<p style='margin:.2em 0;line-height:1.45'>{escape(preset.note)}</p>"
             return preset.logits
         if self.source.value == "attention":
             _finite("d_k", self.d_k.value)
@@ -146,18 +156,27 @@ class Panel(widgets.VBox):
 
     def refresh(self, _=None) -> None:
         """Evaluate and draw the row of the controls, or say in one sentence what is wrong."""
+        change = next(self._changes)
         try:
             logits, shift = self._logits(), _finite("c", self.shift.value)
             if len(logits) > SHORT:
                 self._say(f"Running {len(logits)} elements through four kernels …")
-            result = self._evaluated(logits.astype(np.float64).tobytes(), shift)
-        except (ValueError, RuntimeError) as error:
-            self._say(f"{str(error).rstrip('.')}. The pictures still show the row before.")
+            outcome = self._evaluated(logits.astype(np.float64).tobytes(), shift)
+        except (ValueError, RuntimeError, OSError) as error:
+            outcome = f"{str(error).rstrip('.')}. The pictures still show the row before."
+        with self._drawing:
+            if change > self._shown:
+                self._shown = change
+                self._show(outcome)
+
+    def _show(self, outcome: Result | str) -> None:
+        if isinstance(outcome, str):
+            self._say(outcome)
             return
-        self.pictures.value = self._cards.show(result)._repr_html_()
-        self._say(result.headline)
-        self.sentences.value = readout(result)
-        self.numbers.value = table(result) if self.show_numbers.value else ""
+        self.pictures.value = self._cards.show(outcome)._repr_html_()
+        self._say(outcome.headline)
+        self.sentences.value = readout(outcome)
+        self.numbers.value = table(outcome) if self.show_numbers.value else ""
 
     def _say(self, sentence: str) -> None:
         self.summary.value = summary(sentence)

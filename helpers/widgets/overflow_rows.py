@@ -11,7 +11,7 @@ __all__ = ["D_K_MAX", "PRESETS", "Preset", "attention_row", "largest_logit_row"]
 
 D_K_MAX = 8192
 _KEYS = 12
-_SLOW = "Without a GPU this row takes a quarter of a minute."
+_SLOW = "Without a GPU this row takes several seconds."
 # NaN marks the element that a row's own logit replaces.
 _NEIGHBOURS = (-2.0, 1.0, 3.0, 5.5, 7.0, 8.5, np.nan, 4.0, 0.5, 8.0)
 _SMALL_NEIGHBOURS = (-2.0, 1.0, 0.0, 2.0, 3.0, 4.0, np.nan, 2.0, 0.5, 3.0)
@@ -28,7 +28,7 @@ def attention_row(d_k: int, scaled: bool) -> np.ndarray:
     ValueError: d_k outside 1 … 8192.
     """
     if not 1 <= d_k <= D_K_MAX:
-        raise ValueError(f"d_k: expected 1 to {D_K_MAX}, got {d_k}; a head usually has 64 or 128")
+        raise ValueError(f"d_k: expected 1 to {D_K_MAX}, got {d_k:g}; a head usually has 64 or 128")
     query, keys = _query_and_keys()
     scores = keys[:, :d_k] @ query[:d_k]
     return scores / np.sqrt(d_k) if scaled else scores

@@ -157,10 +157,10 @@ def safe_message(outcome: Outcome) -> str:
     """One sentence: what became of the form that subtracts the maximum."""
     if np.isnan(outcome.safe.astype(np.float64)).any():
         return "Safe: NaN too; no maximum can be subtracted from such a row."
-    return (
-        f"Safe: row sum {total(outcome.safe_sum)}, within {number(outcome.safe_error, 2)} "
-        "of the exact softmax before any shift."
-    )
+    off = number(outcome.safe_error, 2)
+    distance = f"within {off} of" if outcome.safe_error else "equal to"
+    row_sum = total(outcome.safe_sum)
+    return f"Safe: row sum {row_sum}, {distance} the exact softmax before any shift."
 
 
 def headline(result: Result) -> str:
@@ -203,23 +203,27 @@ def readout(result: Result) -> str:
 def table(result: Result, limit: int = 24) -> str:
     """HTML: input, e^x and both outputs of the first `limit` elements in each type."""
     names = [outcome.format.name for outcome in result.outcomes]
-    groups = "".join(f'<th colspan="4" scope="colgroup">{name}</th>' for name in names)
+    group = '<th colspan="4" scope="colgroup" style="text-align:center">{}</th>'
+    groups = "".join(map(group.format, names))
     heads = '<th scope="col">x</th><th scope="col">e^x</th>'
     heads = len(names) * (heads + '<th scope="col">naive</th><th scope="col">safe</th>')
     rows = "".join(
         f'<tr><th scope="row">{i}</th>'
         + "".join(
-            f"<td>{number(float(column[i]))}</td>"
+            f"<td>{number(float(column[i]), digits)}</td>"
             for o in result.outcomes
-            for column in (o.inputs, o.exponentials, o.naive, o.safe)
+            for column, digits in ((o.inputs, 7), (o.exponentials, 4), (o.naive, 4), (o.safe, 4))
         )
         + "</tr>"
         for i in range(min(len(result), limit))
     )
     more = f"<p>The first {limit} of {len(result)} elements.</p>" if len(result) > limit else ""
     return (
-        '<div style="overflow-x:auto"><table style="border-collapse:collapse">'
-        "<caption>Each element of the row in each type</caption>"
+        # Without a width of its own the box scrolls instead of widening the page.
+        '<div tabindex="0" style="width:0;min-width:100%;overflow-x:auto">'
+        '<table style="font-size:.92em;text-align:right;line-height:1.5;'
+        'border-collapse:separate;border-spacing:.6em .1em">'
+        '<caption style="text-align:left">Each element of the row in each type</caption>'
         f'<thead><tr><th rowspan="2" scope="col">element</th>{groups}</tr><tr>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table>{more}</div>"
     )
