@@ -5,6 +5,7 @@
     python3 start.py test ...        run the tests; what follows goes to pytest
     python3 start.py lessons ...     run every notebook, or those named, without a browser
     python3 start.py lint [--fix]    check the code's style and that notebooks carry no outputs
+    python3 start.py bench-sim ...   how fast the simulator is here; --rows, --cols, version names
     python3 start.py venv            only set up
 
 Options, after the word:
@@ -568,6 +569,10 @@ def lint(options, rest):
     return call("-m", "ruff", "check", *rest) | call("-m", "helpers.notebooks", "check", *rest)
 
 
+def bench_sim(options, rest):
+    return become("-m", "helpers.bench_sim", *rest)
+
+
 def venv(options, rest):
     if rest:
         raise Failure("venv takes no %s" % " ".join(rest), "see python3 start.py --help")
@@ -576,7 +581,9 @@ def venv(options, rest):
     return 0
 
 
-WORDS = collections.OrderedDict((f.__name__, f) for f in (lab, venv, test, lessons, lint))
+WORDS = collections.OrderedDict(
+    (f.__name__.replace("_", "-"), f) for f in (lab, venv, test, lessons, lint, bench_sim)
+)
 
 
 def parse(argv):

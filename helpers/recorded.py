@@ -175,6 +175,9 @@ def save(record: Record, path: str | os.PathLike) -> Path:
     stored = [dataclasses.replace(r, origin="recorded") if r.origin == "live" else r
               for r in record.rows]
     text = dataclasses.replace(record, rows=tuple(stored)).to_json()
+    for number, row in enumerate(stored):  # what `load` would refuse is not written
+        shared = {key: getattr(row, key) for key in _SHARED_KEYS}
+        _figure(path, number, _row(row), shared)
     handle, half = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -254,11 +257,30 @@ def _figure(path: Path, number: int, row: object, shared: dict) -> Figure:
     if row["origin"] not in ORIGINS[1:]:
         raise RecordError(f"{path}: {where} has origin {row['origin']!r}; a file holds "
                           f"{' or '.join(ORIGINS[1:])} figures")
-    if isinstance(row["gbps"], bool) or not isinstance(row["gbps"], (int, float)) \
-            or not 0 < row["gbps"] < float("inf"):
-        raise RecordError(f"{path}: {where} ({row['name']}) has gbps {row['gbps']!r}; expected a "
-                          "positive number of GB/s")
+    for key, value in row.items():
+        if problem := _problem(key, value, published):
+            raise RecordError(f"{path}: {where} ({row['name']}) has {key} {value!r}; expected "
+                              f"{problem}")
+    if (row["us_q1"] is None) != (row["us_q3"] is None):
+        raise RecordError(f"{path}: {where} ({row['name']}) has one quartile without the other")
     return (Published if published else Figure)(**row, **shared)
+
+
+_TEXTS, _COUNTS = ("name", "dtype", "origin"), ("rows", "cols", "repeats")
+_OPTIONAL = ("us", "us_q1", "us_q3", "repeats", "copy_share")  # not always published
+
+
+def _problem(key: str, value: object, published: bool) -> str | None:
+    """What a row's field should have been, None when it is right."""
+    if value is None and published and key in _OPTIONAL:
+        return None
+    if key in _TEXTS:
+        return None if isinstance(value, str) and value else "a text"
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if key in _COUNTS:
+        return None if whole and value > 0 else "a positive whole number"
+    number = whole or isinstance(value, float)
+    return None if number and 0 < value < float("inf") else "a positive number"
 
 
 def _require(path: Path, where: str, raw: object, keys: tuple[str, ...]) -> None:

@@ -13,12 +13,16 @@ import numpy as np
 
 from .specs import Spec
 
-__all__ = ["VERSIONS", "Version", "get", "ladder"]
+__all__ = ["VERSIONS", "SourceError", "Version", "get", "ladder"]
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels_cu"
 MAX_THREADS = 1024  # threads a block, on every GPU
 # Kernels count columns in an int and look at most 4 elements a thread past the end.
 MAX_COLS = 2**31 - 1 - 4 * MAX_THREADS
+
+
+class SourceError(FileNotFoundError):
+    """A `.cu` file that is missing or cannot be read; the message says which, why, and the cure."""
 
 
 @dataclass(frozen=True)
@@ -113,14 +117,23 @@ class Version:
 
     @property
     def source(self) -> str:
-        """The text of the `.cu` file as it is now. Raises FileNotFoundError when it is missing."""
+        """The text of the `.cu` file as it is now. Raises SourceError when it cannot be read."""
         try:
-            return self.path.read_text(encoding="utf-8")
+            text = self.path.read_text(encoding="utf-8-sig")  # some editors put a mark in front
         except FileNotFoundError:
-            raise FileNotFoundError(
-                f"{self.name} should be in {self.path}, and there is no such file; "
-                f"restore it with: git checkout -- kernels_cu/{self.file}"
-            ) from None
+            why = "there is no such file"
+        except UnicodeDecodeError as error:
+            why = f"it is not UTF-8 (byte {error.start}); save it as UTF-8, or"
+        except OSError as error:
+            why = f"it cannot be read ({error.strerror})"
+        else:
+            if "\0" not in text:
+                return text
+            why = "it holds a NUL character, where a compiler would stop reading"
+        raise SourceError(
+            f"{self.name} should be in {self.path}, and {why}; "
+            f"restore it with: git checkout -- kernels_cu/{self.file}"
+        )
 
     @property
     def source_hash(self) -> str:

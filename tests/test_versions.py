@@ -189,3 +189,34 @@ def test_the_hash_follows_the_text_not_the_line_endings(monkeypatch, tmp_path):
     assert v1.source_hash == original
     v1.path.write_text(source + "\n", encoding="utf-8")
     assert v1.source_hash != original
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "there is no such file"),
+        (..., "cannot be read"),
+        ("// é".encode("latin-1"), "not UTF-8 (byte 3)"),
+        (b"// \0", "NUL"),
+    ],
+)
+def test_an_unreadable_source_is_one_clear_error(tmp_path, monkeypatch, content, why):
+    """It names the version, the path, the reason and the cure."""
+    monkeypatch.setattr(versions, "KERNELS", tmp_path)
+    path = tmp_path / "v1_block_shared.cu"
+    if content is ...:
+        path.mkdir()
+    elif content is not None:
+        path.write_bytes(content)
+    with pytest.raises(versions.SourceError) as caught:
+        versions.get("v1").source  # noqa: B018
+    assert str(path) in str(caught.value)
+    assert why in str(caught.value)
+    assert "git checkout" in str(caught.value)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_source(tmp_path, monkeypatch):
+    """Some editors put one in front; the compiler would stumble over it."""
+    monkeypatch.setattr(versions, "KERNELS", tmp_path)
+    (tmp_path / "v1_block_shared.cu").write_bytes(b"\xef\xbb\xbf// V1")
+    assert versions.get("v1").source == "// V1"
