@@ -26,6 +26,7 @@ INF, NAN = float("inf"), float("nan")
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FORMATS = {format.name: format for format in overflow.FORMATS}
 SHORT_PRESETS = [p for p in overflow.PRESETS if len(p.logits) <= overflow_card.SHORT]
+LONG_PRESETS = [p for p in overflow.PRESETS if len(p.logits) > overflow_card.SHORT]
 NAMED = {"ids": lambda value: getattr(value, "name", None)}
 
 # type, last input whose exponential is finite, the next number of the type
@@ -151,8 +152,8 @@ MESSAGES = [
     (
         overflow.largest_logit_row(11.6),
         "FP16",
-        "FP16: e^x overflows at element 6 (x = 11.60156 > 11.09); the denominator is inf; every "
-        "finite element becomes 0 and element 6 is inf/inf = NaN.",
+        "FP16: e^x overflows at element 6 (x = 11.60156 > 11.09); the denominator is inf; element "
+        "6 is inf/inf = NaN and every other element becomes 0.",
     ),
     (
         overflow.largest_logit_row(11.0),
@@ -181,20 +182,61 @@ MESSAGES = [
     (
         [0, INF, 1],
         "FP32",
-        "FP32: element 1 is +inf, and e^inf is inf; every finite element becomes 0 and element 1 "
-        "is inf/inf = NaN.",
+        "FP32: element 1 is +inf, and e^inf is inf; element 1 is inf/inf = NaN and every other "
+        "element becomes 0.",
+    ),
+    (
+        [INF, 100, 0],
+        "FP32",
+        "FP32: element 0 is +inf, and e^inf is inf; elements 0 and 1 are inf/inf = NaN and every "
+        "other element becomes 0.",
+    ),
+    (
+        [INF] * 5 + [0],
+        "BF16",
+        "BF16: 5 elements, the first of them element 0, are +inf, and e^inf is inf; 5 elements, "
+        "the first of them element 0, are inf/inf = NaN and every other element becomes 0.",
     ),
     (
         [-INF] * 3,
         "BF16",
         "BF16: every logit is −inf, every e^x is 0 and so is the denominator; every output is NaN.",
     ),
+    (
+        [-1e30],
+        "FP16",
+        "FP16: every logit is beyond the type's lowest number, −65504, and is stored as −inf; "
+        "every e^x is 0 and so is the denominator; the output is 0/0 = NaN.",
+    ),
+    (
+        [-1e300] * 3,
+        "FP32",
+        "FP32: every logit is beyond the type's lowest number, −3.4028e38, and is stored as −inf; "
+        "every e^x is 0 and so is the denominator; every output is NaN.",
+    ),
+    (
+        [-INF, -1e6],
+        "FP16",
+        "FP16: every logit that is not −inf already is beyond the type's lowest number, −65504, "
+        "and is stored as −inf; every e^x is 0 and so is the denominator; every output is NaN.",
+    ),
     ([0, NAN], "FP16", "FP16: the logit of element 1 is NaN already; every output is NaN."),
+    (
+        [NAN, NAN, 0],
+        "FP16",
+        "FP16: the logits of elements 0 and 1 are NaN already; every output is NaN.",
+    ),
     (
         [0, 1e30],
         "FP16",
-        "FP16: the logit of element 1 is beyond 65504 and is stored as inf; every finite element "
-        "becomes 0 and element 1 is inf/inf = NaN.",
+        "FP16: the logit of element 1 is beyond 65504 and stored as inf; element 1 is inf/inf = "
+        "NaN and every other element becomes 0.",
+    ),
+    (
+        [-16.6, -18],
+        "FP16",
+        "FP16: the largest e^x, 5.9605e−8, is the smallest number of the type, with nothing "
+        "between it and 0: outputs are up to 0.2 off; the naive outputs add up to 1.",
     ),
     (
         [-16, -17, -18],
@@ -221,6 +263,37 @@ def test_the_headline_names_each_type_once():
     assert overflow.evaluate([0, 88.72284]).headline == (
         "Largest logit 88.72284: FP32 and FP16 overflow at element 1; BF16 holds."
     )
+
+
+@pytest.mark.parametrize(
+    ("logits", "shift", "verdict", "cause"),
+    [
+        ([1e308], 1e308, "cannot hold x + c", "x + c overflows even float64 at element 0"),
+        ([1, 1e308, 1e308], 1e308, "cannot hold x + c", "at elements 1 and 2"),
+        ([-1e308], -1e308, "store every logit as −inf", "float64's lowest number once c is added"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_a_shift_that_overflows_is_named_as_the_cause(logits, shift, verdict, cause):
+    """The logits were finite: x + c was not, in any type, and NumPy's warning is not shown."""
+    result = evaluate(logits, shift)
+    assert result.headline.endswith(f"FP32, FP16 and BF16 {verdict}.")
+    assert all(cause in message for message in messages(result))
+
+
+def test_all_types_that_lose_the_same_terms_are_said_to_stick():
+    """2048, then ones: FP16 and BF16 reach the same sum and are described alike."""
+    assert overflow.evaluate([7.625] + [0] * 11).headline == (
+        "Largest logit 7.625: FP32 holds; FP16 and BF16 stick at 2048."
+    )
+
+
+def test_rounding_alone_is_not_called_stuck():
+    """No row of the sliders sticks: what its last terms lose is within the earlier roundings."""
+    rows = [overflow.largest_logit_row(x) for x in np.arange(-10, 100, 0.5)]
+    rows += [overflow.attention_row(2**n, scaled) for n in range(14) for scaled in (False, True)]
+    for row in rows:
+        assert [outcome.stuck_from for outcome in evaluate(row).outcomes] == [None] * 3
 
 
 def test_a_sum_that_only_drifts_is_not_called_stuck():
@@ -256,10 +329,10 @@ def test_attention_scores_are_divided_by_the_root_of_d_k():
         assert 0.5 < scaled.std() < 2
 
 
-@pytest.mark.parametrize("d_k", [0, -3, 8193])
+@pytest.mark.parametrize("d_k", [0, -3, 8193, 64.7])
 def test_a_head_size_out_of_range_is_refused(d_k):
     """The error says what is allowed and what was given."""
-    with pytest.raises(ValueError, match=f"d_k: expected 1 to 8192, got {d_k}"):
+    with pytest.raises(ValueError, match=f"d_k: expected a whole number from 1 to 8192, got {d_k}"):
         overflow.attention_row(d_k, scaled=True)
 
 
@@ -270,6 +343,12 @@ def test_a_head_size_out_of_range_is_refused(d_k):
         ([[1, 2]], 0, "expected one row"),
         ([1.0], NAN, "shift: expected a finite number, got nan"),
         ([1.0], INF, "shift: expected a finite number, got inf"),
+        ([1.0], "a", "shift: expected a finite number, got 'a'"),
+        ([1.0], None, "shift: expected a finite number, got None"),
+        (["1", "2"], 0, r"logits: expected one row of real numbers, got \['1', '2'\]"),
+        ([1, "x"], 0, "logits: expected one row of real numbers, got"),
+        ([[1], [1, 2]], 0, "logits: expected one row of real numbers, got"),
+        ([1j], 0, "logits: expected one row of real numbers, got"),
     ],
 )
 def test_evaluate_refuses_what_is_no_row(logits, shift, error):
@@ -312,6 +391,23 @@ def test_every_word_of_a_picture_fits_in_it(logits):
                 assert page.x0 <= box.x0 <= box.x1 <= page.x1, text
                 assert page.y0 <= box.y0 <= box.y1 <= page.y1, text
                 assert text.get_fontsize() * shrunk >= 9
+
+
+@pytest.mark.parametrize("preset", LONG_PRESETS, **NAMED)
+def test_the_words_on_a_sum_that_sticks_do_not_lie_on_its_curve(preset):
+    """No point of the running sum is inside the box of `sticks at …`."""
+    result, found = evaluate(preset.logits), 0
+    for figure, outcome in zip(overflow.draw(result).figures, result.outcomes, strict=True):
+        figure.draw_without_rendering()
+        axes = figure.axes[0]
+        curve = axes.transData.transform(
+            np.stack([np.arange(len(result)), outcome.running.astype(np.float64)], axis=1)
+        )
+        for text in axes.texts:
+            if text.get_text().startswith("sticks at"):
+                box, found = text.get_window_extent(), found + 1
+                assert not any(box.contains(x, y) for x, y in curve)
+    assert found
 
 
 def test_a_picture_writes_out_inf_0_and_nan():
@@ -415,6 +511,15 @@ def test_the_shift_reaches_every_row(panel):
     panel.preset.value = len(overflow.PRESETS) - 1
     panel.centre.click()  # no finite maximum to subtract: nothing happens
     assert panel.shift.value == -20
+
+
+def test_a_head_size_that_is_not_whole_gives_one_sentence(panel):
+    """64.7 is neither computed as 64 in silence nor drawn."""
+    panel.source.value = "attention"
+    panel.d_k.box.value = 64.7
+    assert "d_k: expected a whole number from 1 to 8192, got 64.7" in headline(panel)
+    panel.d_k.box.value = 65
+    assert headline(panel).startswith("Largest logit")
 
 
 @pytest.mark.parametrize("number", ["logit", "shift", "d_k"])

@@ -151,7 +151,7 @@ class Panel(widgets.VBox):
             return preset.logits
         if self.source.value == "attention":
             _finite("d_k", self.d_k.value)
-            return attention_row(int(self.d_k.value), self.scaled.value)
+            return attention_row(self.d_k.value, self.scaled.value)
         return largest_logit_row(_finite("the largest logit", self.logit.value))
 
     def refresh(self, _=None) -> None:

@@ -128,7 +128,7 @@ class Card:
             bars = PolyCollection(_rectangles(start, 0.4, np.nan_to_num(height)), **look)
             self._keep(axes.add_collection(bars, autolim=False))
         lost_naive, lost_safe = np.isnan(naive), np.isnan(safe)
-        centre = element - 0.25 * ~lost_safe + 0.25 * ~lost_naive  # one word where both are NaN
+        centre = element - 0.33 * ~lost_safe + 0.2 * ~lost_naive  # one word where both are NaN
         either = lost_naive | lost_safe
         self._write(axes, centre[either], 0.02 * top, "NaN", rotation=90)
         lost = (naive == 0) & (exact > 0.01)
@@ -151,9 +151,10 @@ class Card:
             first = int(np.argmin(finite))
             self._write(axes, [first], bottom + 0.85 * height, number(running[first]))
         elif outcome.stuck_from is not None:
-            low = outcome.denominator < bottom + 0.3 * height  # then the words go above the line
+            # Under the rising curve on the right, or above a line that lies too low for that.
+            low = outcome.denominator < bottom + 0.3 * height
             self._write(axes, [1.12 * len(term)],
-                        outcome.denominator + (0.03 if low else -0.2) * height,
+                        outcome.denominator + 0.03 * height if low else bottom + 0.08 * height,
                         f"sticks at {number(outcome.denominator)}", ha="right")
 
     def _curves(self, outcome: Outcome) -> None:

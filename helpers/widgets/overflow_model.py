@@ -6,6 +6,7 @@ keeps to itself, are repeated here in NumPy: the same order, one rounding to the
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,12 +73,13 @@ FORMATS = (
 class Outcome:
     """One row in one type. Arrays have shape (n,), in that type unless said otherwise.
 
-    `wanted` (float64) logits + shift; `inputs` the same, rounded; `exponentials` e^x, rounded;
-    `running` their left-to-right sum, rounded at each step; `naive` and `safe` the kernels'
-    outputs; `exact` (float64) the softmax of the logits before shift and rounding.
+    `logits` (float64) as given; `wanted` (float64) logits + shift; `inputs` the same, rounded;
+    `exponentials` e^x, rounded; `running` their left-to-right sum, rounded at each step; `naive`
+    and `safe` the kernels' outputs; `exact` (float64) the softmax before shift and rounding.
     """
 
     format: Format
+    logits: np.ndarray
     wanted: np.ndarray
     inputs: np.ndarray
     exponentials: np.ndarray
@@ -105,9 +107,13 @@ class Outcome:
 
     @cached_property
     def stuck_from(self) -> int | None:
-        """The element from which adding changes nothing, if a tenth of the row or more is lost."""
+        """The element from which a tenth of the row or more changes nothing in the sum.
+
+        None when the roundings before that element explain all that is lost.
+        """
         start = int(np.argmax(self.running == self.running[-1])) + 1
-        stuck = self.lost_share > self.tolerance and start <= 0.9 * len(self.running)
+        explained = max(start**0.5 * self.format.unit, 1e-4)
+        stuck = self.lost_share > explained and start <= 0.9 * len(self.running)
         return start if stuck else None
 
     @cached_property
@@ -187,32 +193,59 @@ def evaluate(logits, shift: float = 0.0, run: Runner = launch_kernel) -> Result:
 
     `logits` shape (n,), n >= 1, any values, infinities and NaN included; `shift` is added to each
     before rounding. V1 (FP32 inside) takes the three rounded rows in one launch.
-    ValueError: no element, more than one dimension, or a shift that is not finite.
+    ValueError: no numbers, no element, more than one dimension, or a shift that is not finite.
     """
-    logits = np.asarray(logits, dtype=np.float64)
-    if logits.ndim != 1 or logits.size == 0:
-        raise ValueError(
-            f"logits: expected one row with at least one element, got shape {logits.shape}; "
-            "pass a list such as [1.0, 2.0, 3.0]"
-        )
-    if not np.isfinite(shift):
-        raise ValueError(f"shift: expected a finite number, got {shift}; use 0 for no shift")
+    logits, shift = _row(logits), _finite(shift)
     with np.errstate(all="ignore"):  # the infinities are the subject
         wanted, exact = logits + shift, reference.softmax(logits)
         rows = np.stack([wanted.astype(format.dtype).astype(np.float32) for format in FORMATS])
         outcomes = tuple(
-            _outcome(format, wanted, safe, exact, run)
+            _outcome(format, logits, wanted, safe, exact, run)
             for format, safe in zip(FORMATS, run("v1", rows), strict=True)
         )
-    return Result(logits, float(shift), outcomes)
+    return Result(logits, shift, outcomes)
 
 
-def _outcome(format: Format, wanted, safe, exact, run: Runner) -> Outcome:
+def _row(logits) -> np.ndarray:
+    """The logits in float64, shape (n,), n >= 1."""
+    try:
+        given = np.asarray(logits)
+        if given.dtype.kind in "USc":  # NumPy would read "1.5", and drop an imaginary part
+            raise TypeError
+        row = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"logits: expected one row of real numbers, got {reprlib.repr(logits)}; "
+            "pass a list such as [1.0, 2.0, 3.0]"
+        ) from None
+    if row.ndim != 1 or row.size == 0:
+        raise ValueError(
+            f"logits: expected one row with at least one element, got shape {row.shape}; "
+            "pass a list such as [1.0, 2.0, 3.0]"
+        )
+    return row
+
+
+def _finite(shift) -> float:
+    """The shift as a float."""
+    try:
+        value = np.nan if isinstance(shift, str | bytes) else float(shift)
+    except (TypeError, ValueError, OverflowError):
+        value = np.nan
+    if not np.isfinite(value):
+        raise ValueError(
+            f"shift: expected a finite number, got {reprlib.repr(shift)}; use 0 for no shift"
+        )
+    return value
+
+
+def _outcome(format: Format, logits, wanted, safe, exact, run: Runner) -> Outcome:
     """One type: its naive kernel, and what that kernel computes on the way."""
     inputs = wanted.astype(format.dtype)
     exponentials = np.exp(inputs.astype(np.float64)).astype(format.dtype)
     return Outcome(
         format=format,
+        logits=logits,
         wanted=wanted,
         inputs=inputs,
         exponentials=exponentials,

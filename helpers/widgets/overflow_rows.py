@@ -11,7 +11,7 @@ __all__ = ["D_K_MAX", "PRESETS", "Preset", "attention_row", "largest_logit_row"]
 
 D_K_MAX = 8192
 _KEYS = 12
-_SLOW = "Without a GPU this row takes several seconds."
+_SLOW = "Without a GPU this row takes a few seconds."
 # NaN marks the element that a row's own logit replaces.
 _NEIGHBOURS = (-2.0, 1.0, 3.0, 5.5, 7.0, 8.5, np.nan, 4.0, 0.5, 8.0)
 _SMALL_NEIGHBOURS = (-2.0, 1.0, 0.0, 2.0, 3.0, 4.0, np.nan, 2.0, 0.5, 3.0)
@@ -22,13 +22,17 @@ def largest_logit_row(largest: float) -> np.ndarray:
     return _with(_NEIGHBOURS, largest)
 
 
-def attention_row(d_k: int, scaled: bool) -> np.ndarray:
+def attention_row(d_k: float, scaled: bool) -> np.ndarray:
     """q·k for one query and 12 keys of d_k standard-normal components; scaled: divided by √d_k.
 
-    ValueError: d_k outside 1 … 8192.
+    ValueError: d_k is no whole number from 1 to 8192.
     """
-    if not 1 <= d_k <= D_K_MAX:
-        raise ValueError(f"d_k: expected 1 to {D_K_MAX}, got {d_k:g}; a head usually has 64 or 128")
+    if not (1 <= d_k <= D_K_MAX and d_k == int(d_k)):
+        raise ValueError(
+            f"d_k: expected a whole number from 1 to {D_K_MAX}, got {d_k:.15g}; "
+            "a head usually has 64 or 128"
+        )
+    d_k = int(d_k)
     query, keys = _query_and_keys()
     scores = keys[:, :d_k] @ query[:d_k]
     return scores / np.sqrt(d_k) if scaled else scores
@@ -72,16 +76,16 @@ PRESETS = (
     Preset("all −104: underflow", np.full(10, -104.0),
            "Every exponential rounds to 0, so the denominator is 0 and 0/0 is NaN."),
     Preset("2048, then ones: the sum sticks", np.array([7.625] + [0.0] * 11),
-           "In FP16 2048 + 1 rounds back to 2048: all eleven ones are lost."),
+           "In FP16 and in BF16 2048 + 1 rounds back to 2048: all eleven ones are lost."),
     Preset("ones, then 2048: it does not", np.array([0.0] * 11 + [7.625]),
-           "The same numbers the other way round: now they are counted. Order matters."),
+           "The same numbers the other way round: now they count (in BF16 as 16). Order matters."),
     Preset("1808, then 511 ones: watch it stick", np.array([7.5] + [0.0] * 511),
            "FP16 counts up to 2048 and no further; BF16 cannot add even the first one."),
     Preset("512 ones: BF16 sticks", np.zeros(512),
            "BF16 stops counting at 256. FP16 is exact here: it can count to 2048."),
-    Preset("4096 ones: FP16 sticks too", np.zeros(4096),
+    Preset("2560 ones: FP16 sticks too", np.zeros(2560),
            f"FP16 stops counting at 2048. {_SLOW}"),
-    Preset("4096 terms of 15.98", np.full(4096, 2.771484375),
+    Preset("2560 terms of 15.98", np.full(2560, 2.771484375),
            f"Above 32768 FP16 numbers are 32 apart: 15.98 more rounds to nothing. {_SLOW}"),
     Preset("one +inf", _with(_NEIGHBOURS, np.inf),
            "inf/inf in the naive form, inf − inf in the safe one. Nothing saves this row."),

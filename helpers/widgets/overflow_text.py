@@ -41,11 +41,23 @@ def elements(mask: np.ndarray) -> str:
     where = np.flatnonzero(mask)
     if len(where) == 1:
         return f"element {where[0]}"
-    if len(where) == len(mask):
+    if len(where) == len(mask) > 2:
         return f"all {len(mask)} elements"
     if len(where) > 4:
-        return f"{len(where)} elements, the first of them element {where[0]},"
+        return f"{len(where)} elements, the first of them element {where[0]}"
     return f"elements {', '.join(map(str, where[:-1]))} and {where[-1]}"
+
+
+def _are(mask: np.ndarray) -> str:
+    """Those elements with their verb: `element 6 is`, `7 elements, the first of them …, are`."""
+    where = elements(mask)
+    comma = "," if "," in where and "first" in where else ""
+    return f"{where}{comma} {'is' if mask.sum() == 1 else 'are'}"
+
+
+def _logits_are(mask: np.ndarray) -> str:
+    """`the logit of element 6 is`, `the logits of elements 2 and 5 are`."""
+    return f"the logit{'' if mask.sum() == 1 else 's'} of {_are(mask)}"
 
 
 def message(outcome: Outcome) -> str:
@@ -70,21 +82,40 @@ def diagnose(outcome: Outcome) -> tuple[str, str]:
 
 
 def _bad_inputs(outcome: Outcome) -> tuple[str, str] | None:
-    """NaN and +inf among the logits, as given or as rounded; a row with nothing but -inf."""
-    x, wanted = outcome.inputs.astype(np.float64), outcome.wanted
-    rounded = np.isposinf(x) & np.isfinite(wanted)
+    """NaN and +inf among the logits, as given or as stored; a row with nothing but -inf."""
+    x, wanted, largest = outcome.inputs.astype(np.float64), outcome.wanted, outcome.format.largest
+    shifted = np.isposinf(wanted) & np.isfinite(outcome.logits)
+    stored = np.isposinf(x) & np.isfinite(wanted)
     if np.isnan(x).any():
-        return "takes in a NaN", f"the logit of {elements(np.isnan(x))} is NaN already"
-    if rounded.any():
-        return "cannot hold the logit", (
-            f"the logit of {elements(rounded)} is beyond {number(outcome.format.largest)} "
-            "and is stored as inf"
+        return "takes in a NaN", f"{_logits_are(np.isnan(x))} NaN already"
+    if shifted.any():
+        return "cannot hold x + c", f"x + c overflows even float64 at {elements(shifted)}"
+    if stored.any():
+        return f"cannot hold the logit{'' if stored.sum() == 1 else 's'}", (
+            f"{_logits_are(stored)} beyond {number(largest)} and stored as inf"
         )
     if np.isposinf(x).any():
-        return "takes in an inf", f"{elements(np.isposinf(x))} is +inf, and e^inf is inf"
+        return "takes in an inf", f"{_are(np.isposinf(x))} +inf, and e^inf is inf"
     if np.isneginf(x).all():
-        return "has a row of −inf", "every logit is −inf, every e^x is 0 and so is the denominator"
+        return _nothing_but_minus_inf(outcome)
     return None
+
+
+def _nothing_but_minus_inf(outcome: Outcome) -> tuple[str, str]:
+    """A row of -inf, and a row that only became one: by adding c, or in the type."""
+    given, wanted = np.isneginf(outcome.logits), np.isneginf(outcome.wanted)
+    consequence = "every e^x is 0 and so is the denominator"
+    if given.all():
+        return "has a row of −inf", f"every logit is −inf, {consequence}"
+    stored = "every logit"
+    if given.any():
+        stored += " that is not −inf already"
+    beyond = f"the type's lowest number, {number(-outcome.format.largest)},"
+    if wanted.all():
+        beyond = "even float64's lowest number once c is added"
+    return "stores every logit as −inf", (
+        f"{stored} is beyond {beyond} and is stored as −inf; {consequence}"
+    )
 
 
 def _overflow(outcome: Outcome) -> tuple[str, str] | None:
@@ -93,7 +124,7 @@ def _overflow(outcome: Outcome) -> tuple[str, str] | None:
     if infinite.any():
         first = int(np.argmax(infinite))
         x, edge = float(outcome.inputs[first]), outcome.format.overflows_above
-        return f"overflows at {elements(infinite).rstrip(',')}", (
+        return f"overflows at {elements(infinite)}", (
             f"e^x overflows at {elements(infinite)} (x = {number(x, 7)} > {edge:.2f}); "
             "the denominator is inf"
         )
@@ -116,9 +147,12 @@ def _underflow(outcome: Outcome) -> tuple[str, str] | None:
         )
     steps = largest / outcome.format.smallest
     if not outcome.naive_holds and steps * outcome.format.unit < 1:
+        grid = f"{steps:.0f} times the smallest number of the type, too few steps"
+        if round(steps) == 1:
+            grid = "the smallest number of the type, with nothing between it and 0"
         return "runs out of small numbers", (
-            f"the largest e^x, {number(largest)}, is {steps:.0f} times the smallest number of the "
-            f"type, too few steps: outputs are up to {number(outcome.gap, 2)} off"
+            f"the largest e^x, {number(largest)}, is {grid}: "
+            f"outputs are up to {number(outcome.gap, 2)} off"
         )
     return None
 
@@ -128,9 +162,10 @@ def _lost_terms(outcome: Outcome) -> tuple[str, str] | None:
     reached, true = number(outcome.denominator), number(outcome.true_denominator)
     if outcome.stuck_from is not None:
         left = len(outcome.running) - outcome.stuck_from
+        rest = "the last term changes" if left == 1 else f"the last {left} terms change"
         return f"sticks at {reached}", (
-            f"the sum sticks at {reached} from element {outcome.stuck_from} on: the last {left} "
-            f"terms change nothing, and float64 gets {true}"
+            f"the sum sticks at {reached} from element {outcome.stuck_from} on: "
+            f"{rest} nothing, and float64 gets {true}"
         )
     if abs(outcome.lost_share) > outcome.tolerance:
         return "loses part of the sum", f"the sum ends at {reached} where float64 gets {true}"
@@ -146,8 +181,7 @@ def _effect(outcome: Outcome) -> str:
     if nan.all():
         return "every output is NaN" if len(y) > 1 else f"the output is {quotient} = NaN"
     if nan.any() and (y[~nan] == 0).all():
-        verb = "is" if nan.sum() == 1 else "are"
-        return f"every finite element becomes 0 and {elements(nan)} {verb} {quotient} = NaN"
+        return f"{_are(nan)} {quotient} = NaN and every other element becomes 0"
     if (y == 0).all():
         return "every output is 0"
     return f"the naive outputs add up to {total(outcome.naive_sum)}"
@@ -172,7 +206,7 @@ def headline(result: Result) -> str:
     for verdict, names in groups.items():
         subject = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
         parts.append(f"{subject} {_plural(verdict) if names[1:] else verdict}")
-    largest = float(np.max(result.logits + result.shift))
+    largest = float(np.max(result.outcomes[0].wanted))
     return f"Largest logit {number(largest, 7)}: {'; '.join(parts)}."
 
 
