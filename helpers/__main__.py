@@ -1,4 +1,4 @@
-"""python -m helpers: examine this machine, run and check a version, time the ladder.
+"""python -m helpers: examine this machine, run, profile and check kernels, time the ladder.
 
 Exit codes: 0 all well, 1 a result is wrong or the doctor found something to mend, 2 the request
 cannot be met; then the reason is on stderr, and with --json as {"error": …} on stdout too.
@@ -78,12 +78,44 @@ def parser() -> Parser:
     run.add_argument("--dtype", help="element type; must be the version's own")
     run.add_argument("--seed", type=int, default=0, help="of the standard-normal rows; default 0")
     on_device(run)
+    profile_options(word("profile", profile_file, "count what each line of any .cu file costs"))
     bench = word("bench", time_versions, "time versions on a GPU, beside copies")
     bench.add_argument("versions", nargs="*", help="names that `list` shows; default v0, v1, …")
     sized(bench)
     bench.add_argument("--repeats", type=int, default=50, help="launches a version; default 50")
     on_device(bench)
     return top
+
+
+ARGUMENTS = """\
+arguments, one --arg each, in the kernel's order:
+  TYPE[SHAPE]         an array of zeros: float32[4096], int32[64,64]
+  TYPE[SHAPE]:FILL    the same filled with zeros, ones, arange, normal (standard-normal numbers of
+                      --seed) or a number: float32[4096]:normal, int32[64]:-1
+  int:4096 float:0.5  a number; it becomes the parameter's own type
+types: bool, float16, bfloat16, float32, float64, int8 … int64, uint8 … uint64
+Quote brackets where the shell gives them a meaning of its own.
+
+example:
+  python -m helpers profile kernels_cu/v1_block_shared.cu --grid 8 --block 256 \\
+      --arg 'float32[8,4096]:normal' --arg 'float32[8,4096]' --arg int:8 --arg int:4096
+"""
+
+
+def profile_options(sub) -> None:
+    sub.formatter_class = argparse.RawDescriptionHelpFormatter
+    sub.description = """Run a kernel of any .cu file once on the simulator and show its lines with
+what they cost, under Nsight Compute's names, and the mistakes it makes."""
+    sub.epilog = ARGUMENTS
+    sub.add_argument("file", metavar="FILE.cu")
+    sub.add_argument("--entry", help="the kernel; may be left out when the file has only one")
+    sub.add_argument("--grid", required=True, help="blocks: 4096, or 16,16")
+    sub.add_argument("--block", required=True, help="threads a block: 256, or 32,8")
+    sub.add_argument("--shared", type=int, default=0, metavar="BYTES", help="dynamic; default 0")
+    sub.add_argument("--arg", action="append", default=[], help="an argument, see below")
+    sub.add_argument("--seed", type=int, default=0, help="of arrays of random numbers; default 0")
+    sub.add_argument("--measure", action="append", default=[], help="show only this column")
+    sub.add_argument("--html", metavar="PATH", help="also write the listing as a web page")
 
 
 def obey(options) -> int:
@@ -177,8 +209,59 @@ def as_text(result, version) -> str:
     if result.counters is None:
         lines.append("no counters: a launch on a GPU counts nothing, --device sim does")
     else:
-        lines += [f"{value:>12,}  {name}" for name, value in result.counters.items()]
+        lines += [f"{value:>12,}  {name}" for name, value in result.counters.items() if value]
     return "\n".join(lines)
+
+
+def profile_file(options) -> int:
+    """Profile a kernel of a .cu file on the simulator; exit code 1 when it has made mistakes."""
+    from . import simt
+    from .simt import source, written
+
+    text = read_source(options.file)
+    entry = options.entry or only_entry(source.entries(text), options.file)
+    grid, block = written.size(options.grid, "grid"), written.size(options.block, "block")
+    arguments = tuple(written.argument(one, options.seed) for one in options.arg)
+    try:
+        kernel = simt.RawKernel(text, entry)
+        if options.shared > kernel.max_dynamic_shared_size_bytes:
+            kernel.max_dynamic_shared_size_bytes = options.shared
+        seen = simt.profile(kernel, grid, block, arguments, options.shared)
+    except simt.SimulatorError as error:
+        raise error.name_file(options.file) from None
+    for found in (*seen.defects, *seen.notes):
+        found.name_file(options.file)
+    listing = seen.annotated(*options.measure)
+    if options.html:
+        write_page(options.html, listing.page())
+    parts = [str(listing), str(seen), *map(str, seen.advice())]
+    show(options, json.loads(seen.to_json()), "\n\n".join(parts))
+    return 1 if seen.defects else 0
+
+
+def read_source(file: str) -> str:
+    try:
+        with open(file, encoding="utf-8") as text:
+            return text.read()
+    except OSError as error:
+        raise Refused(type(error).__name__, f"cannot read {file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise Refused("SourceError", f"{file} is no UTF-8 text, so no CUDA C++ source") from None
+
+
+def write_page(path: str, page: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(page)
+    except OSError as error:
+        raise Refused(type(error).__name__, f"cannot write {path}: {error.strerror}") from None
+
+
+def only_entry(entries, file: str) -> str:
+    if len(entries) != 1:
+        choice = ", ".join(entries) or "none: no function in it is __global__"
+        raise Refused("UsageError", f"--entry is needed; {file} has {choice}")
+    return entries[0]
 
 
 def time_versions(options) -> int:

@@ -181,3 +181,16 @@ def test_impossible_dimensions_are_refused(grid, block, message):
     """CUDA's limits hold before the launch, and 0 blocks are not silently 1."""
     with pytest.raises(LaunchError, match=message):
         check_dimensions(grid, block, "f")
+
+
+def test_a_number_for_an_unknown_type_must_say_its_size():
+    """A struct given an int would get its first bytes and zeros; an enum given 1.5 nonsense."""
+    source = """struct P { int a; float b; };
+    extern "C" __global__ void f(P p, int* y) { *y = p.a; }"""
+    wanted = parameters(source, "f")
+    y = np.zeros(1, np.int32)
+    for value in (3, 1.5, True):
+        with pytest.raises(LaunchError, match="NumPy scalar of its size"):
+            convert(wanted, (value, y), "f")
+    point = np.array((3, 2.0), [("a", "i4"), ("b", "f4")])[()]
+    assert convert(wanted, (point, y), "f") == (point, y)

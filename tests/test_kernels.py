@@ -243,3 +243,22 @@ def test_offsets_beyond_2_to_the_31(name):
     x[-1] = launch.normal(1, cols, version.np_dtype)[0]
     y = launch.run(version, x)
     judge(version, y[-1:], x[-1:])
+
+
+def test_hexp_is_right_for_every_half():
+    """hexp, as naive_f16 uses it: the nearest FP16 number to e^x, for every finite x there is."""
+    x = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    x = x[np.isfinite(x)]
+    source = """#include <cuda_fp16.h>
+    extern "C" __global__ void all(const __half* x, __half* y, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) y[i] = hexp(x[i]);
+    }"""
+    there = cp.asarray(x)
+    y = cp.empty_like(there)
+    cp.RawKernel(source, "all")((-(-x.size // 256),), (256,), (there, y, x.size))
+    with np.errstate(over="ignore"):
+        wanted = np.exp(x.astype(np.float64)).astype(np.float16)
+    got = cp.asnumpy(y)
+    wrong = x[got != wanted]
+    assert wrong.size == 0, f"{wrong.size} inputs, the first {wrong[:5]}"

@@ -16,6 +16,10 @@ __all__ = ["check_dimensions", "convert"]
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 BLOCK_LIMITS = (1024, 1024, 64)
 BLOCK_THREADS = 1024
+WAY_OUT = {
+    "grid": "An empty matrix needs no launch; a larger one needs another shape of grid.",
+    "block": "256 threads suit most kernels.",
+}
 
 
 def convert(parameters, args, entry, on_gpu=False) -> tuple:
@@ -83,7 +87,7 @@ def three(size, what, limits, entry):
         if not 1 <= part <= limit:
             raise LaunchError(
                 f"{what}.{axis} of {entry} is {part}; it must be from 1 to {limit}. "
-                "An empty matrix needs no launch; a larger one needs another shape of grid.",
+                f"{WAY_OUT[what]}",
                 kernel=entry,
             )
     return parts
@@ -107,7 +111,10 @@ def pointer(parameter, value, what, on_gpu):
 
 def scalar(parameter, value, what):
     dtype = parameter.dtype
-    if dtype is None:
+    if dtype is None:  # a struct, an enum, a template parameter: bytes that only the caller knows
+        if isinstance(value, int | float):
+            way_out = "Say how many bytes it has: np.int32(…), or np.void of a struct."
+            refuse(what, "a NumPy scalar of its size", value, way_out)
         return value
     if is_array(value):
         refuse(what, "a number", value, "Take the number out: int(…) or float(…).")

@@ -4,14 +4,17 @@ Decoding settles everything that does not depend on data: where operands come fr
 function applies, where shared variables lie, and which registers need no masking.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import isa
+from . import isa, special
 from .errors import PtxError, UnsupportedInstruction
+from .inline import expand, frames, plain
 from .isa.lanes import blend
+from .isa.memory import between_blocks
 from .isa.types import TYPES, Type, unsigned
+from .memory import ADDRESSES
 from .ptx import (
     Address,
     Function,
@@ -26,11 +29,13 @@ from .ptx import (
     Symbol,
     Vector,
 )
+from .variables import addresses, used_globals
 
 __all__ = ["Program", "decode"]
 
 SPACES = {"global", "shared", "local", "const", "param"}
-MEETINGS = {"bar", "barrier", "shfl", "vote"}
+SERIAL = {"cas", "exch"}
+MEETINGS = {"bar", "barrier", "shfl", "vote", "match", "redux", "elect"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,11 @@ class Program:
 
     `zeros` are the registers' values at the start, `shared` the static shared bytes, `dynamic`
     where the dynamic ones begin, and `local` the local bytes of a lane; `variables` maps a shared
-    variable's name to (offset, size).
+    variable's name to (offset, size). `globals` are the __device__ and __constant__ variables it
+    uses. `argument_memory` says that it reads its arguments through an address, `cooperative` that
+    it asks for a barrier of the grid, `talks` that blocks may wait for each other, `serial`
+    that lanes may have to take turns at a lock or in a loop around a compare-and-swap. `reductions`
+    are the atomics whose result nobody reads: the hardware runs them as `red`.
     """
 
     name: str
@@ -54,6 +63,12 @@ class Program:
     parameters: tuple
     max_threads: int | None
     files: dict
+    globals: tuple
+    argument_memory: bool
+    cooperative: bool
+    talks: bool
+    serial: bool
+    reductions: frozenset
 
 
 def layout(variables, start: int = 0) -> tuple[dict, int]:
@@ -111,8 +126,9 @@ def temporaries(function: Function, rows) -> set[int]:
 
 
 def in_parts(ins: Instruction) -> bool:
-    """True of a generic load: lanes may point into several spaces, which are read in turn."""
-    return ins.opcode in ("ld", "ldu") and not SPACES & {s.split("::")[0] for s in ins.suffixes}
+    """True of a generic access: lanes may point into several spaces, which are read in turn."""
+    spaces = {suffix.split("::")[0] for suffix in ins.suffixes}
+    return ins.opcode in ("ld", "ldu", "atom") and not SPACES & spaces
 
 
 def registers(ins: Instruction, row) -> tuple[set[int], set[int]]:
@@ -147,15 +163,36 @@ class Decoder:
         inner = [v for v in function.variables if v.space == "shared"]
         outer = [v for v in module.variables if v.space == "shared" and v.size]
         used = {o.name for i in function.instructions for o in names(i)}
+        self.addresses = addresses(module)
+        self.globals = used_globals(module, self.addresses, used)
+        self.argument_memory = self.cooperative = False
+        self.talks = any(map(between_blocks, function.instructions))
         inner += [v for v in outer if v.name in used]
         self.shared, self.shared_size = layout(inner)
         extern = [v for v in module.variables if v.space == "shared" and not v.size]
         self.dynamic = {v.name for v in extern}
         align = max([16, *(v.align for v in extern if v.name in used)])
         self.dynamic_start = -(-self.shared_size // align) * align
-        self.local, self.local_size = layout(v for v in function.variables if v.space == "local")
+        self.size, self.extra = function.registers, []
+        self.carry = self.new_register("the carry", 0)
+        frames_ = frames(function)
+        self.pieces = {
+            name: {offset: self.new_register(name, size) for offset, size in pieces.items()}
+            for name, pieces in frames_.items()
+            if pieces is not None
+        }
+        spilled = [v for v in function.variables if frames_.get(v.name, 0) is None]
+        self.local, self.local_size = layout(
+            [*(v for v in function.variables if v.space == "local"), *spilled]
+        )
         self.offsets = {p.name: p.offset for p in function.parameters}
         self.temporary = temporaries(function, rows)
+
+    def new_register(self, name: str, size: int) -> Register:
+        """A register that no instruction names: the carry flag, a piece of a call's parameter."""
+        self.size += 1
+        self.extra.append(Register(self.size - 1, name, size))
+        return self.extra[-1]
 
     # -- operands
     def reader(self, operand, t: Type):
@@ -171,10 +208,11 @@ class Decoder:
                 return lambda m: ~m.registers[slot]
             case Special():
                 name = operand.name
+                special.check(name)
+                self.cooperative |= name.startswith("%envreg")
                 return lambda m: m.special(name).astype(unsigned(t.size), copy=False).view(t.dtype)
-            case Symbol():
-                place = self.place(operand.name)
-                value = constant(Immediate(place), t)
+            case Symbol() | Address(base=Symbol()):
+                value = constant(Immediate(self.spot(operand)), t)
                 return lambda m: value
             case _:
                 raise PtxError(f"{operand} cannot be read as {t.name}")
@@ -202,19 +240,30 @@ class Decoder:
                 return table[name][0]
         if name in self.dynamic:
             return self.dynamic_start
-        if any(v.name == name for v in self.module.variables):
+        if name in self.addresses:
+            return self.addresses[name]
+        if name in self.offsets:
+            self.argument_memory = True
+            return ADDRESSES["param"][0] + self.offsets[name]
+        if name in self.module.functions:
             raise UnsupportedInstruction(
-                f"{name} is a __device__ or __constant__ variable, or a text for printf: the "
-                "simulator has no memory for those"
+                f"the address of {plain(name)}, a function, is taken: calls through pointers are "
+                "not simulated"
             )
         raise PtxError(f"{name} is no variable of this kernel that the simulator can address")
+
+    def spot(self, operand) -> int:
+        """The address of a variable, or of a place in it (`table+8`)."""
+        if isinstance(operand, Symbol):
+            return self.place(operand.name)
+        return self.place(operand.base.name) + operand.offset
 
     def address(self, base):
         """A reader of addresses, as int64 lanes."""
         if base is None:
             return lambda m: np.zeros((1, 1), np.int64)
-        if isinstance(base, Symbol):
-            value = np.array([[self.place(base.name)]], np.int64)
+        if isinstance(base, Symbol | Address):
+            value = np.array([[self.spot(base)]], np.int64)
             return lambda m: value
         if isinstance(base, Immediate):
             value = np.array([[base.value]], np.int64)
@@ -226,19 +275,37 @@ class Decoder:
             raise PtxError(f"{base.name} cannot hold an address")
         return lambda m: m.registers[slot].view(np.uint32).astype(np.int64)
 
-    def parameter(self, address: Address, width: int) -> int:
+    # -- parameters: of the kernel, and of calls
+    def is_argument(self, address: Address) -> bool:
+        return isinstance(address.base, Symbol) and address.base.name in self.offsets
+
+    def argument(self, address: Address, width: int) -> int:
         """The offset of `width` bytes of a kernel argument in the parameter block."""
-        name = address.base.name if isinstance(address.base, Symbol) else None
-        if name not in self.offsets:
-            raise UnsupportedInstruction(
-                f"ld.param of {name or 'a computed address'} is not simulated: only the kernel's "
-                "own parameters can be read",
-                mnemonic="ld.param",
-            )
-        offset, block = self.offsets[name] + address.offset, self.function.parameters[-1]
+        name, block = address.base.name, self.function.parameters[-1]
+        offset = self.offsets[name] + address.offset
         if not 0 <= offset <= block.offset + block.size - width:
             raise PtxError(f"[{name}+{address.offset}] lies outside the kernel's parameters")
         return offset
+
+    def frame(self, address: Address, size: int, many: int) -> list[Register] | None:
+        """The registers that hold a piece of a call's parameter; None if memory does."""
+        pieces = isinstance(address.base, Symbol) and self.pieces.get(address.base.name)
+        if not pieces:
+            return None
+        return [pieces[address.offset + k * size] for k in range(many)]
+
+    def whole(self, symbol: Symbol, size: int) -> Register:
+        """The register of a parameter in one piece, for a call that the machine answers."""
+        if symbol.name not in self.pieces:
+            raise PtxError(f"{symbol.name} is no {size}-byte parameter of a call")
+        return self.pieces[symbol.name][0]
+
+    def memory_of(self, address: Address) -> str:
+        """The space of a parameter that is memory: a call's is local, the kernel's has its own."""
+        if isinstance(address.base, Symbol) and address.base.name in self.local:
+            return "local"
+        self.argument_memory = True
+        return "param"
 
     def guard(self, ins: Instruction):
         slot = ins.guard.index
@@ -268,7 +335,7 @@ class Decoder:
         def write(m, value):
             if extend:
                 value = value.view(part).astype(whole)
-            if m.mask is None or temporary:
+            if m.mask is None or temporary or m.mask is m.free:
                 m.registers[slot] = value
             else:
                 m.registers[slot] = blend(m.mask, value, m.registers[slot])
@@ -278,6 +345,8 @@ class Decoder:
     # -- instructions
     def step(self, ins: Instruction, row):
         f = isa.form(row, ins.suffixes)
+        if ins.opcode in ("addc", "subc", "madc") or f.has("cc"):
+            ins = self.with_carry(ins, f)
         if ins.opcode == "mov" and any(isinstance(o, Vector) for o in ins.operands):
             step = self.move_vector(ins, f)
         elif ins.opcode in isa.ALU:
@@ -288,8 +357,19 @@ class Decoder:
             return step
         return guarded(step, self.guard(ins))
 
+    def with_carry(self, ins: Instruction, f: isa.Form) -> Instruction:
+        """The carry flag as one more source of addc, subc, madc, and the second result of .cc."""
+        target, *sources = ins.operands
+        if f.has("cc"):
+            target = Pair(target, self.carry)
+        if ins.opcode[-1] == "c":
+            sources.append(self.carry)
+        return replace(ins, operands=(target, *sources))
+
     def alu_step(self, ins: Instruction, alu: isa.Alu):
         target, *sources = ins.operands
+        if ins.opcode in ("min", "max") and len(sources) == 3:
+            raise isa.refuse(f"{ins.mnemonic} of three numbers", isa.refused.NEWER)
         if len(sources) != len(alu.sources):
             raise PtxError(f"{ins.mnemonic} takes {len(alu.sources)} sources, got {len(sources)}")
         reads = [self.reader(o, t) for o, t in zip(sources, alu.sources, strict=True)]
@@ -354,9 +434,10 @@ def guarded(step, guard):
     def run(m):
         saved = m.mask
         active = guard(m) if saved is None else guard(m) & saved
-        if not active.any():
+        count = np.count_nonzero(active)
+        if not count:
             return None
-        m.mask = None if saved is None and active.all() else active
+        m.mask = None if saved is None and count == active.size else active
         go = step(m)
         m.mask = saved
         if go == isa.STOP:  # its lanes wait for others somewhere; the rest goes on
@@ -378,9 +459,9 @@ def names(ins: Instruction):
 
 def decode(module: Module, name: str) -> Program:
     """The Program of an entry. UnsupportedInstruction and PtxError name kernel and line."""
-    function = module.functions[name]
     at = None
     try:
+        function = expand(module, name)
         rows = []
         for at in function.instructions:
             rows.append(isa.row_of(at))
@@ -393,18 +474,18 @@ def decode(module: Module, name: str) -> Program:
         if isinstance(error, UnsupportedInstruction) and at and not error.mnemonic:
             error.mnemonic = at.mnemonic
         error.kernel = name
-        error.line = at.line if at else None
-        error.file = module.files.get(at.file) if at else None
+        if at and error.line is None:
+            error.line, error.file = at.line, module.files.get(at.file)
         raise
     except (IndexError, KeyError, ValueError, AttributeError, TypeError, OverflowError) as error:
         raise PtxError(
-            f"{at.mnemonic} does not have the operands it needs ({error})",
+            f"{at.mnemonic if at else 'a call'} does not have the operands it needs ({error})",
             kernel=name,
-            line=at.line,
-            file=module.files.get(at.file),
+            line=at.line if at else None,
+            file=module.files.get(at.file) if at else None,
         ) from error
-    zeros = [np.zeros((1, 1), bool)] * function.registers
-    for register in registers_.values():
+    zeros = [np.zeros((1, 1), bool)] * decoder.size
+    for register in [*registers_.values(), *decoder.extra]:
         zeros[register.index] = ZERO[register.size]
     return Program(
         name,
@@ -415,10 +496,30 @@ def decode(module: Module, name: str) -> Program:
         decoder.shared_size,
         decoder.dynamic_start,
         decoder.local_size,
-        decoder.shared,
+        decoder.shared | dict.fromkeys(decoder.dynamic, (decoder.dynamic_start, 0)),
         function.parameters,
         function.max_threads,
         module.files,
+        decoder.globals,
+        decoder.argument_memory,
+        decoder.cooperative,
+        decoder.talks,
+        any(ins.opcode == "atom" and SERIAL & {*ins.suffixes} for ins in function.instructions),
+        reductions(function, rows),
+    )
+
+
+def reductions(function: Function, rows) -> frozenset[int]:
+    """The places of `red`, and of `atom` whose result no instruction reads."""
+    used = set()
+    for ins, row in zip(function.instructions, rows, strict=True):
+        used |= registers(ins, row)[1]
+    return frozenset(
+        pc
+        for pc, ins in enumerate(function.instructions)
+        if ins.opcode == "red"
+        or ins.opcode == "atom"
+        and getattr(ins.operands[0], "index", None) not in used
     )
 
 

@@ -96,19 +96,27 @@ class LaunchError(SimulatorError, ValueError):
 
 
 class BudgetExceeded(SimulatorError):
-    """A launch ran past its instruction `budget` (instructions a thread): an endless loop, most
-    likely at the line given."""
+    """A launch ran past its instruction `budget` (instructions a chunk of blocks): an endless loop,
+    most likely at the line given. Of one that waits in vain, `block` and `thread` are the first
+    that do."""
 
-    def __init__(self, message, *, budget=None, kernel=None, file=None, line=None, source=None):
-        super().__init__(message, kernel=kernel, file=file, line=line, source=source)
+    def __init__(self, message, *, budget=None, block=None, thread=None, **place):
+        super().__init__(message, **place)
         self.budget = budget
+        self.block = block
+        self.thread = thread
+
+    def _where(self):
+        return who(self)
 
 
 class Defect(SimulatorError):
     """A mistake of the kernel's author that the simulator saw happen.
 
     `kind` names the class of mistake ("out of bounds", "misaligned", …), `block` and `thread` are
-    CUDA indices (an int or an (x, y, z) tuple), `array` the argument's name in the kernel.
+    CUDA indices (an int or an (x, y, z) tuple), `array` the argument's name in the kernel. A
+    mistake that takes two places has both `lines`. What does no harm by itself has `severity`
+    "note" instead of "error": it is collected, and never raised.
     """
 
     def __init__(
@@ -123,6 +131,8 @@ class Defect(SimulatorError):
         block=None,
         thread=None,
         array=None,
+        lines=None,
+        severity="error",
     ):
         super().__init__(message, kernel=kernel, file=file, line=line, source=source)
         self.args = (kind, message)  # what pickle hands back to __init__
@@ -130,11 +140,23 @@ class Defect(SimulatorError):
         self.block = block
         self.thread = thread
         self.array = array
+        self.lines = lines or (line,)
+        self.severity = severity
+
+    @property
+    def key(self):
+        """What makes two reports one: the kind of mistake, the lines and the array."""
+        return self.kind, tuple(sorted(line or 0 for line in self.lines)), self.array
 
     def _report(self):
         return [f"{self.kind}: {self.message}", *self._where(), *self._listing()]
 
     def _where(self):
-        known = {"kernel": self.kernel, "block": self.block, "thread": self.thread}
-        parts = [f"{name} {value}" for name, value in known.items() if value is not None]
-        return ["  in " + ", ".join(parts)] if parts else []
+        return who(self)
+
+
+def who(error):
+    """The line that names kernel, block and thread, as far as they are known."""
+    known = {name: getattr(error, name) for name in ("kernel", "block", "thread")}
+    parts = [f"{name} {value}" for name, value in known.items() if value is not None]
+    return ["  in " + ", ".join(parts)] if parts else []

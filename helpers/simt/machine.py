@@ -8,28 +8,38 @@ as the code allows. The numbers do not depend on that choice unless the kernel h
 """
 
 import os
+import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
+from threading import Lock
 
 import numpy as np
 
+from . import special
 from .decode import Program
 from .errors import BudgetExceeded, Defect, SimulatorError
 from .isa.control import STOP
-from .isa.lanes import blend
-from .isa.warp import BIT, LANE, by_warp, everyone
+from .meeting import Meetings
 from .memory import GlobalMemory, Rows
 
 __all__ = ["Chunk", "Launch", "chunks", "run"]
 
 LANES = 1 << 16  # of a chunk: its registers stay in the processor's cache
+SERIAL_LANES = 1 << 12  # where one lane after another gets its turn, each at the cost of all
 WORKERS = 4  # chunks at once: NumPy lets other threads work while it computes
+LOCAL_BYTES = 1 << 28  # of the local arrays of a chunk
+NOBODY = np.zeros((1, 1), bool)
+REPORTING = Lock()  # chunks side by side may find one defect at a time
 TICK = (1 << 12) - 1  # instructions between looks at budget and progress
+LONG = (1 << 18) - 1  # instructions after which any loop makes way for other lanes
+PATIENCE = 8  # looks at memory that does not change, after which a loop makes way
 SHARED_WINDOW = (0x0100_0000_0000, 0x0100_0100_0000)
 LOCAL_WINDOW = (0x0200_0000_0000, 0x0200_0100_0000)
 WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
-EVENTS = ("chunk", "instruction", "access", "branch", "barrier", "sync", "warp_sync", "shuffle")
+EVENTS = ("chunk", "instruction", "access", "branch", "barrier", "sync", "warp_sync", "fence")
+EVENTS += ("shuffle", "async_commit", "async_wait", "mbarrier")
 
 
 @dataclass(frozen=True)
@@ -51,19 +61,17 @@ class Launch:
     source: tuple[str, ...]
     file: str
     progress: object = None  # called with the number of blocks that have ended, 0 now and then
+    resident: int = 1 << 40  # blocks that the device holds at a time
+    workspace: int = 0  # the address of the grid's barrier, 0 without one
+    printed: list = field(default_factory=list)  # (block, thread, text) of every printf
+    stop: threading.Event = field(default_factory=threading.Event)  # set: chunks give up
 
 
-@dataclass
-class Parked:
-    """Lanes that wait for partners: at a barrier, or at an operation of their warp."""
-
-    pc: int
-    mask: np.ndarray
-    values: list
-    act: object = None
+class Stopped(Exception):
+    """A chunk gave up because another one failed, or because the reader interrupted."""
 
 
-class Chunk:
+class Chunk(Meetings):
     """Blocks `first` … `first + count - 1` of a launch: registers, memories, fragments."""
 
     windows = WINDOWS
@@ -80,10 +88,18 @@ class Chunk:
         self.alive = None if here.all() else here  # None: every lane of the chunk
         self.mask = self.alive
         self.pc = 0
+        self.free = None  # the mask of the fragment that runs, when no other lane is alive
         self.fragments = {0: self.alive}
+        self.selections: tuple = (None, {})  # (mask, {shape: Lanes}): the last mask's, kept
         self.meetings: dict = {}  # (kind, mode) → [Parked]
         self.barriers: dict = {}  # barrier number → [Parked]
-        self.executed = 0
+        self.executed = self.changes = 0  # instructions; those that may have changed memory
+        self.polls = self.polled_at = 0  # looks at memory since the last change, and which that was
+        self.patience = PATIENCE
+        self.tired: set = set()  # the places of fragments that only poll
+        self.seen_at = -1  # the last change that all of these have looked for
+        self.states: tuple = (0, set())  # (changes, what `repeats` has seen since)
+        self.copies = None  # cp.async under way, once there is one (isa.copies.Copies)
         self._special: dict = {}
         self.observers = [o.fork() if hasattr(o, "fork") else o for o in launch.observers]
         for event in EVENTS:
@@ -102,15 +118,21 @@ class Chunk:
         return rows
 
     # -- running
-    def run(self) -> None:
-        """Run every lane to its end."""
-        for hear in self.watch_chunk:
-            hear(self)
+    def run(self) -> bool:
+        """Run every lane to its end; False when those that are left only wait for memory to
+        change, which takes another chunk."""
+        if not self.executed:
+            for hear in self.watch_chunk:
+                hear(self)
         steps, watch = self.launch.program.steps, self.watch_instruction
         fragments, pick, budget = self.fragments, self.scheduler(), self.launch.budget
         while fragments or self.release():
-            pc = pick(fragments)
+            pc = pick(fragments) if not self.tired else self.rested(pick)
+            if pc is None:
+                return False
             self.mask = fragments.pop(pc)
+            alone = not (fragments or self.meetings or self.barriers)
+            self.free = self.mask if alone else NOBODY
             while True:
                 self.pc = pc
                 self.executed += 1
@@ -128,21 +150,88 @@ class Chunk:
                     pc = go
                 if fragments:
                     if go is not None or pc in fragments:
-                        self.put(pc, self.mask)
+                        self.yield_at(pc)
                         break
+                elif go is not None and self.polls >= self.patience:
+                    self.yield_at(pc)
+                    break
+        return True
+
+    def yield_at(self, pc: int) -> None:
+        """The fragment that runs goes back among the others, as tired when it has been polling."""
+        if self.polls >= self.patience:
+            self.tired.add(pc)
+            self.polls = 0
+        self.put(pc, self.mask)
+
+    def poll(self) -> None:
+        """Somebody looked at memory that others may change: a flag, a lock, a counter."""
+        if self.polled_at != self.changes:
+            self.polls, self.polled_at = 0, self.changes
+        self.polls += 1
+
+    def rested(self, pick):
+        """The next fragment among those that do not merely poll; when all do, all get another
+        turn if anything has changed since they last had one. None: nothing has."""
+        fresh = {pc: mask for pc, mask in self.fragments.items() if pc not in self.tired}
+        if fresh:
+            return pick(fresh)
+        self.tired.clear()
+        released = self.release_warps() or self.release_blocks()
+        if released or self.seen_at != self.changes:
+            self.seen_at = self.changes
+            return pick(self.fragments)
+        return None
+
+    def repeats(self) -> bool:
+        """Is every lane where it has been before, with all its registers and no memory changed?
+        Then nothing will ever come of it, unless another chunk changes memory. Else it may be
+        counting: look again after twice as long."""
+        places = sorted(self.fragments)
+        values = (*(self.active(self.fragments[pc]) for pc in places), *self.registers)
+        state = hash((*places, *((v.shape, v.tobytes()) for v in values)))
+        before, states = self.states
+        if before != self.changes:
+            self.states = self.changes, (states := set())
+        known = state in states
+        states.add(state)
+        if not known:
+            self.patience *= 2
+        return known
+
+    def spinning(self, waiting: int) -> SimulatorError:
+        """The error for a launch in which all lanes that are left look at memory that none of them
+        will change; `waiting` blocks could not start."""
+        self.pc = min(self.fragments)
+        line, lanes = self.launch.program.instructions[self.pc].line, self.fragments[self.pc]
+        more = (
+            f". {waiting} blocks of the grid have not started: the device holds "
+            f"{self.launch.resident} at a time, and those wait"
+        )
+        return BudgetExceeded(
+            f"spinning without progress at line {line}: threads wait for a value in memory that "
+            f"no thread will change{more if waiting else ''}",
+            budget=self.launch.budget,
+            **self.where(self.active(lanes)),
+        )
 
     def tick(self, budget: int) -> None:
         """Now and then: is this an endless loop, and is the reader still waiting?"""
         if self.executed > budget:
             raise self.exhausted()
+        if self.launch.stop.is_set():
+            raise Stopped
+        if self.fragments and not self.executed & LONG:
+            self.polls = self.patience  # whatever it does, others have waited for long enough
         if self.launch.progress:
             self.launch.progress(0)
 
     def scheduler(self):
         """How the next fragment is chosen from {pc: mask}."""
         schedule = self.launch.schedule
-        if schedule == "lowest":
-            return min
+        if schedule == "lowest":  # but lanes that are at their end leave at once
+            ends = {pc for pc, step in enumerate(self.launch.program.instructions) if at_end(step)}
+            return lambda fragments: min(ends & fragments.keys() or fragments)
         if schedule == "highest":
             return max
         random = Random(schedule)
@@ -169,172 +258,21 @@ class Chunk:
             f"instruction budget of {self.launch.budget} exceeded, spinning at line {ins.line}: "
             "an endless loop, or a long one; helpers.simt.limits(budget=…) raises the budget",
             budget=self.launch.budget,
-            **self.where(),
+            **self.where(self.active()),
         )
-
-    # -- meeting
-    def living(self) -> np.ndarray:
-        return np.ones((1, 1), bool) if self.alive is None else self.alive
-
-    def active(self, mask=None) -> np.ndarray:
-        mask = self.mask if mask is None else mask
-        return np.ones((1, 1), bool) if mask is None else mask
-
-    def meet(self, kind, values: list, act):
-        """An operation of a warp, whose last value is the member mask: act now for warps that are
-        complete, and park the lanes of the others."""
-        members = values[-1]
-        if self.mask is None and everyone(members):
-            act(self, None, values)
-            return None
-        active = by_warp(self, self.active())
-        self.check_members(kind[0], active, members)
-        ready = complete(self, active, members)
-        if ready.all():
-            act(self, self.mask, values)
-            return None
-        ready = ready & self.active()
-        waiting = self.active() & ~ready
-        if ready.any():
-            here, self.mask = self.mask, ready
-            act(self, ready, values)
-            self.mask = here
-            self.put(self.pc + 1, ready)
-        self.meetings.setdefault(kind, []).append(Parked(self.pc, waiting, values, act))
-        return STOP
-
-    def check_members(self, what: str, active, members) -> None:
-        """A lane that executes a warp operation must be in its own member mask."""
-        if everyone(members):
-            return
-        outside = active & (by_warp(self, members) & BIT == 0)
-        if outside.any():
-            lane = int(np.argwhere(outside)[0][-1])
-            self.defect(
-                "outside the member mask",
-                f"lane {lane} executes {what}.sync with a member mask that leaves it out",
-                bad_lanes=outside.reshape(outside.shape[0], -1),
-            )
-
-    def wait_block(self, number: int) -> int:
-        """Park the lanes at barrier `number`; release() lets complete blocks go."""
-        self.barriers.setdefault(number, []).append(Parked(self.pc, self.active(), []))
-        return STOP
-
-    def release(self) -> bool:
-        """No fragment can run: let go those lanes whose partners have come. False at the end."""
-        if self.release_warps() or self.release_blocks():
-            return True
-        if not (self.meetings or self.barriers):
-            return False
-        self.stuck()
-        return bool(self.fragments)
-
-    def release_warps(self) -> bool:
-        moved = False
-        for kind, parked in list(self.meetings.items()):
-            whole = np.zeros(self.shape, bool)
-            values = [np.zeros(self.shape, v.dtype) for v in parked[0].values]
-            for p in parked:
-                whole = whole | p.mask
-                values = [
-                    blend(p.mask, new, old) for new, old in zip(p.values, values, strict=True)
-                ]
-            ready = complete(self, by_warp(self, whole), values[-1]) & whole
-            if not ready.any():
-                continue
-            moved = True
-            for p in parked:
-                going = p.mask & ready
-                if going.any():
-                    self.mask, self.pc = going, p.pc
-                    p.act(self, ready, values)
-                    self.put(p.pc + 1, going)
-                p.mask = p.mask & ~ready
-            self.keep(self.meetings, kind, parked)
-        return moved
-
-    def release_blocks(self) -> bool:
-        moved = False
-        for number, parked in list(self.barriers.items()):
-            arrived = np.zeros(self.shape, bool)
-            for p in parked:
-                arrived = arrived | p.mask
-            waits = arrived.any(1, keepdims=True)
-            done = waits & (arrived | ~self.living()).all(1, keepdims=True)
-            if not done.any():
-                continue
-            moved = True
-            self.same_barrier(parked)
-            for hear in self.watch_sync:
-                hear(self, np.broadcast_to(done, self.shape))
-            for p in parked:
-                going = p.mask & done
-                if going.any():
-                    self.put(p.pc + 1, going)
-                p.mask = p.mask & ~done
-            self.keep(self.barriers, number, parked)
-        return moved
-
-    def keep(self, table: dict, key, parked: list) -> None:
-        left = [p for p in parked if p.mask.any()]
-        table.pop(key)
-        if left:
-            table[key] = left
-
-    def same_barrier(self, parked: list) -> None:
-        """bar.sync is warp-aligned: lanes of one warp must be at the same instruction."""
-        places = np.zeros((*self.shape[:1], self.shape[1] // 32), int)
-        for pc in {p.pc for p in parked}:
-            here = np.zeros(self.shape, bool)
-            for p in parked:
-                if p.pc == pc:
-                    here = here | p.mask
-            places += here.reshape(*places.shape, 32).any(-1)
-        torn = np.repeat(places > 1, 32, axis=1)
-        if torn.any():
-            self.pc = parked[0].pc
-            self.defect(
-                "divergent barrier",
-                "lanes of one warp are at different __syncthreads(): undefined, every thread of "
-                "the warp must reach the same one",
-                bad_lanes=torn & np.broadcast_to(parked[0].mask, self.shape),
-            )
-
-    def stuck(self) -> None:
-        """Nobody can go on: say who waits and who is missing, then let the waiting ones end."""
-        table = self.barriers or self.meetings
-        key, parked = next(iter(table.items()))
-        arrived = np.zeros(self.shape, bool)
-        for p in parked:
-            arrived = arrived | p.mask
-        self.pc = parked[0].pc
-        block = int(arrived.any(1).argmax())
-        missing = np.broadcast_to(self.living(), self.shape)[block] & ~arrived[block]
-        what = "__syncthreads()" if table is self.barriers else f"{key[0]}"
-        self.defect(
-            "divergent barrier" if table is self.barriers else "divergent warp operation",
-            f"threads {ranges(arrived[block])} wait at {what} for threads {ranges(missing)}, "
-            "which wait elsewhere and never come",
-            bad_lanes=arrived,
-        )
-        for waiting in (self.barriers, self.meetings):
-            for p in (p for parked in waiting.values() for p in parked):
-                self.retire(p.mask)
-            waiting.clear()
 
     # -- what a kernel can ask
     def special(self, name: str) -> np.ndarray:
         """A special register, uint32 (64-bit ones uint64)."""
         if name not in self._special:
-            self._special[name] = special(self, name[1:])
+            self._special[name] = special.value(self, name)
         return self._special[name]
 
     # -- saying what is wrong
-    def where(self, bad_lanes=None) -> dict:
+    def where(self, bad_lanes=None, pc=None) -> dict:
         """Kernel, file, line, source text and, of the first bad lane, block and thread."""
         launch = self.launch
-        ins = launch.program.instructions[self.pc]
+        ins = launch.program.instructions[self.pc if pc is None else pc]
         own = ins.file in (0, 1)
         text = (
             launch.source[ins.line - 1].strip()
@@ -349,23 +287,37 @@ class Chunk:
             place["thread"] = unravel(int(t), launch.block)
         return place
 
-    def defect(self, kind: str, message: str, *, bad_lanes, array=None) -> None:
-        """Report a mistake of the kernel: raise it, or add it to the launch's list once a line."""
-        found = Defect(kind, message, array=array, **self.where(bad_lanes))
+    def defect(self, kind: str, message: str, *, bad_lanes=None, pc=None, **facts) -> None:
+        """Report a mistake of the kernel: raise it, or add it to the launch's list once a line.
+        A note (`severity`) is never raised. `facts` are further attributes of the Defect."""
+        found = Defect(kind, message, **(self.where(bad_lanes, pc) | facts))
         if self.launch.defects is None:
-            raise found
-        known = {(d.kind, d.line, d.array) for d in self.launch.defects}
-        if (found.kind, found.line, found.array) not in known:
-            self.launch.defects.append(found)
+            if found.severity == "error":
+                raise found
+            return
+        with REPORTING:
+            if found.key not in {d.key for d in self.launch.defects}:
+                self.launch.defects.append(found)
 
-    def variable_at(self, space: str, offset: int) -> str:
-        """Which shared variable an offset lies in or just behind, for a message."""
+    def variable(self, space: str, offset: int) -> tuple[str, int, int] | None:
+        """The shared variable that an offset lies in or just behind: its name, the offset within
+        it, and its size (what the launch gave, for a dynamic one)."""
         table = self.launch.program.variables if space == "shared" else {}
         before = [(place, size, name) for name, (place, size) in table.items() if place <= offset]
         if not before:
-            return ""
+            return None
         place, size, name = max(before)
-        return f", {offset - place} bytes into `{short(name)}` ({size} B)"
+        return short(name), offset - place, size or self.launch.dynamic_shared
+
+    def variable_at(self, space: str, offset: int) -> str:
+        """The same for a message."""
+        found = self.variable(space, offset)
+        return f", {found[1]} bytes into `{found[0]}` ({found[2]} B)" if found else ""
+
+
+def at_end(ins) -> bool:
+    """Do all lanes that come to this instruction exit?"""
+    return ins.opcode in ("ret", "exit") and ins.guard is None
 
 
 def short(name: str) -> str:
@@ -380,70 +332,19 @@ def short(name: str) -> str:
     return tail
 
 
-def complete(m: Chunk, active, members) -> np.ndarray:
-    """Lanes all of whose fellow members that still live are active, too: (blocks, threads)."""
-    weights = np.uint32(1) << LANE.astype(np.uint32)
-    here = (active * weights).sum(-1, dtype=np.uint32)[..., None]
-    living = (by_warp(m, m.living()) * weights).sum(-1, dtype=np.uint32)[..., None]
-    ready = (by_warp(m, members) & living & ~here) == 0
-    ready = ready | ~active
-    return ready.reshape(ready.shape[0], -1)
-
-
-def special(m: Chunk, name: str) -> np.ndarray:
-    launch, (count, threads) = m.launch, m.shape
-    base, _, axis = name.partition(".")
-    k = "xyz".find(axis) if axis else 0
-    lanes = np.arange(threads, dtype=np.int64)[None, :]
-    blocks = np.arange(m.first, m.first + count, dtype=np.int64)[:, None]
-    uniform = np.ones((1, 1), np.int64)
-    weight = {
-        "eq": 1 << lanes % 32,
-        "lt": (1 << lanes % 32) - 1,
-        "le": (2 << lanes % 32) - 1,
-        "gt": 0xFFFFFFFF & -(2 << lanes % 32),
-        "ge": 0xFFFFFFFF & -(1 << lanes % 32),
-    }
-    values = {
-        "tid": lambda: lanes // int(np.prod(launch.block[:k])) % launch.block[k],
-        "ctaid": lambda: blocks // int(np.prod(launch.grid[:k])) % launch.grid[k],
-        "ntid": lambda: uniform * launch.block[k],
-        "nctaid": lambda: uniform * launch.grid[k],
-        "laneid": lambda: lanes % 32,
-        "warpid": lambda: lanes // 32,
-        "nwarpid": lambda: uniform * (threads // 32),
-        "dynamic_smem_size": lambda: uniform * launch.dynamic_shared,
-        "total_smem_size": lambda: uniform * m.rows["shared"].size,
-    }
-    if base.startswith("lanemask_"):
-        return weight[base[9:]].astype(np.uint32)
-    if base not in values or axis == "w":
-        raise SimulatorError(
-            f"%{name} is not simulated: the machine has no clock and no place in a real GPU",
-            **m.where(),
-        )
-    return values[base]().astype(np.uint32)
-
-
 def unravel(index: int, shape) -> int | tuple:
     """A linear index as CUDA's (x, y, z), or as it is where only x is used."""
     x, y, z = shape
     return index if y == z == 1 else (index % x, index // x % y, index // (x * y))
 
 
-def ranges(mask) -> str:
-    """Which places of a mask are set: "0-15, 40"."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-    pairs = [(a, b - 1) for a, b in edges.reshape(-1, 2)]
-    shown = ", ".join(f"{a}-{b}" if b > a else f"{a}" for a, b in pairs[:6])
-    return (shown + (", …" if len(pairs) > 6 else "")) or "none"
-
-
 def chunks(launch: Launch):
     """The launch's blocks in groups that fit the cache: (first block, count)."""
     total = int(np.prod(launch.grid))
     threads = -(-int(np.prod(launch.block)) // 32) * 32
-    count = max(1, LANES // threads)
+    most = SERIAL_LANES if launch.program.serial else LANES
+    lanes = min(most, LOCAL_BYTES // max(launch.program.local, 1))
+    count = max(1, lanes // threads)
     for first in range(0, total, count):
         yield first, min(count, total - first)
 
@@ -453,33 +354,62 @@ def run(launch: Launch) -> None:
     jobs = list(chunks(launch))
     workers = min(len(jobs), os.cpu_count() or 1, WORKERS)
     if workers == 1 or not independent(launch):
-        for job in jobs:
-            finish(launch, execute(launch, *job))
+        for chunk in in_turns(launch, jobs):
+            finish(launch, chunk)
         return
     quiet = replace(launch, progress=None)  # the workers' part; here the blocks are counted
     with ThreadPoolExecutor(workers) as pool:
-        running = [pool.submit(execute, quiet, *job) for job in jobs]
+        running = [pool.submit(lambda job: [*in_turns(quiet, [job])], job) for job in jobs]
         try:
             for job in running:
-                finish(launch, job.result())
-        finally:
+                for chunk in job.result():
+                    finish(launch, chunk)
+        finally:  # all done, or the first defect, or Ctrl-C: whoever still runs may stop
+            launch.stop.set()
             for job in running:
                 job.cancel()
 
 
 def independent(launch: Launch) -> bool:
-    """May chunks run side by side? Not when blocks can talk to each other (atomics), and not when
-    an observer wants to see everything in order (it has no fork)."""
-    talks = any(ins.opcode in ("atom", "red") for ins in launch.program.instructions)
-    return not talks and all(hasattr(o, "fork") for o in launch.observers)
+    """May chunks run side by side? Not when blocks can talk to each other, and not when an observer
+    wants to see everything in order (it has no fork)."""
+    return not launch.program.talks and all(hasattr(o, "fork") for o in launch.observers)
 
 
-def execute(launch: Launch, first: int, count: int) -> Chunk:
-    """Run one chunk to its end."""
-    with np.errstate(all="ignore"):
-        chunk = Chunk(launch, first, count)
-        chunk.run()
-        return chunk
+def in_turns(launch: Launch, jobs):
+    """Run chunks, and yield them in their order. One that can only wait for memory to change rests
+    while others run: no more blocks at a time than the device holds, as on a GPU."""
+    todo, resting, ended, at = deque(jobs), deque(), {}, jobs[0][0]
+    quiet = vain = 0  # turns in a row: without a change, without a chance
+    while todo or resting:
+        room = launch.resident - sum(chunk.shape[0] for chunk in resting)
+        chunk = start(launch, todo, room) if todo and room > 0 else resting.popleft()
+        before = chunk.changes
+        with np.errstate(all="ignore"):
+            done = chunk.run()
+        if done or chunk.changes != before:
+            quiet, vain, chunk.patience = 0, 0, PATIENCE
+        if done:
+            ended[chunk.first] = chunk
+            while at in ended:
+                chunk = ended.pop(at)
+                at += chunk.shape[0]
+                yield chunk
+            continue
+        resting.append(chunk)
+        quiet += 1
+        if quiet > len(resting):
+            vain = vain + 1 if chunk.repeats() else 0
+        if vain > len(resting):
+            raise chunk.spinning(sum(count for _, count in todo))
+
+
+def start(launch: Launch, todo: deque, room: int) -> Chunk:
+    """The next chunk, or as many of its blocks as there is room for."""
+    first, count = todo.popleft()
+    if count > room:
+        todo.appendleft((first + room, count - room))
+    return Chunk(launch, first, min(count, room))
 
 
 def finish(launch: Launch, chunk: Chunk) -> None:

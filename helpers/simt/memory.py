@@ -10,8 +10,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["GLOBAL_BASE", "Access", "GlobalMemory", "Rows", "Segment", "describe"]
+__all__ = ["ADDRESSES", "ALIGN", "GLOBAL_BASE", "GUARD", "VARIABLE_BASE"]
+__all__ += ["Access", "GlobalMemory", "Rows", "Segment", "describe"]
 
+# Where the spaces of read-only data lie among generic addresses, and then a module's variables.
+ADDRESSES = {
+    "const": (0x0300_0000_0000, 0x0400_0000_0000),
+    "param": (0x0400_0000_0000, 0x0500_0000_0000),
+}
+VARIABLE_BASE = 0x7E00_0000_0000
 GLOBAL_BASE = 0x7F00_0000_0000
 ALIGN = 512
 GUARD = 1 << 16
@@ -22,9 +29,10 @@ class Access:
     """One memory instruction of one fragment, as observers see it, just before it happens.
 
     `kind` is load, store, atomic or async (a copy into shared memory that lands later). `address`
-    is int64 within `space` (global, shared or local), broadcastable to (blocks, threads), as is the
-    boolean `mask` (None: all); `width` counts the bytes of a lane. `home` is the memory that is
-    hit: a Segment (or several, in a Union), or the chunk's Rows. `values` are the registers stored.
+    is int64 within `space` (global, shared, local, const or param), broadcastable to (blocks,
+    threads), as is the boolean `mask` (None: all); `width` counts the bytes of a lane. `home` is
+    the memory that is hit: a Segment (or several, in a Union), or the chunk's Rows. `values` are
+    the registers stored.
     """
 
     space: str
@@ -42,7 +50,10 @@ class Access:
 
 
 class Segment:
-    """A stretch of global memory that the kernel may touch: one array argument or variable."""
+    """A stretch of global memory that the kernel may touch: one array argument or variable.
+    `locked` says why it may not be written, when it may not."""
+
+    locked = "an array that Python marks as read-only"
 
     def __init__(self, name, start, size, data, origin, dtype=None, writable=True):
         self.name, self.start, self.size = name, start, size
@@ -89,6 +100,12 @@ class GlobalMemory:
             Segment(name, start, array.nbytes, data, origin, array.dtype, array.flags.writeable)
         )
         return start
+
+    def place(self, data, name: str, address: int, dtype=None, locked: str = "") -> None:
+        """Map bytes (uint8) at an address of their own: a module's variable, or parameters."""
+        segment = Segment(name, address, data.size, data, address, dtype, not locked)
+        segment.locked = locked
+        self.segments.append(segment)
 
     def find(self, low: int, high: int) -> Segment | None:
         """The segment that holds every byte from `low` up to, not including, `high`."""

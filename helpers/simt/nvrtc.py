@@ -32,6 +32,7 @@ LANGUAGE = ("--std=c++17",)
 FLAGS = ("-lineinfo", "-default-device", *LANGUAGE)
 # `prog.cu(3): error: message` or `prog.cu(3): catastrophic error: message`
 LOG_LINE = re.compile(r"^(.*?)\((\d+)\): (?:catastrophic )?error\s*(?:#\d+(?:-D)?)?: (.*)$", re.M)
+LOG_END = re.compile(r"^At end of source: (?:catastrophic )?error\s*(?:#\d+(?:-D)?)?: (.*)$", re.M)
 FOLDER = re.compile(r'^(\s*\.file\s+\d+\s+")[^"]*[/\\]', re.M)
 
 
@@ -198,11 +199,13 @@ def run_nvrtc(source: str, options, arch: int, file: str) -> str:
 
 def compile_error(log: str, source: str, file: str) -> CompileError:
     """The first error of a compiler log, with its line of the source."""
-    found = LOG_LINE.search(log)
-    if not found:
+    found, lines = LOG_LINE.search(log), source.splitlines()
+    if found:
+        where, line, message = found.group(1), int(found.group(2)), found.group(3)
+    elif found := LOG_END.search(log):  # a brace that is never closed, say
+        where, line, message = file, len(lines), found.group(1)
+    else:
         return CompileError(f"{file} does not compile: {log.strip()}", file=file, log=log)
-    where, line, message = found.group(1), int(found.group(2)), found.group(3)
-    lines = source.splitlines()
     text = lines[line - 1].strip() if where == file and line <= len(lines) else ""
     return CompileError(
         f"{where} does not compile: {message}", file=where, line=line, text=text, log=log

@@ -7,7 +7,7 @@ is a number, a branch target an index into the instruction list.
 
 import re
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .errors import PtxError
 
@@ -123,13 +123,17 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A `.shared`, `.local`, `.global` or `.const` variable; size 0 means `extern` (dynamic)."""
+    """A `.shared`, `.local`, `.global`, `.const` or, for a call, `.param` variable; size 0 means
+    `extern` (dynamic). `pointers` are the places in `initial` that hold an address: (offset, name,
+    bytes to add)."""
 
     name: str
     space: str
     size: int
     align: int
     initial: bytes | None = None
+    type: str = "b8"
+    pointers: tuple = ()
 
 
 @dataclass
@@ -189,13 +193,16 @@ HEADER = re.compile(
 )
 SPECIAL = re.compile(
     r"%(?:(?:n?tid|n?ctaid|cluster_n?ctaid|n?clusterid)\.[xyzw]|laneid|warpid|nwarpid|smid|nsmid"
-    r"|gridid|clock|clock_hi|clock64|globaltimer|lanemask_(?:eq|le|lt|ge|gt)|dynamic_smem_size"
-    r"|total_smem_size|cluster_n?ctarank|is_explicit_cluster|pm\d)$"
+    r"|gridid|clock|clock_hi|clock64|globaltimer(?:_lo|_hi)?|lanemask_(?:eq|le|lt|ge|gt)"
+    r"|(?:dynamic|total|aggr)_smem_size|cluster_n?ctarank|is_explicit_cluster|pm\d(?:_64)?"
+    r"|envreg\d+|current_graph_exec)$"
 )
 NUMBER = re.compile(
     r"[-+]?(?:0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?"
     r"|\d+\.\d*(?:[eE][-+]?\d+)?|0[0-7]*U?|[1-9]\d*U?)$"
 )
+PLACE = re.compile(r"([A-Za-z_$][\w$]*)\s*\+\s*(\d+)")  # part of a variable: `table+8`
+POINTER = re.compile(r"(?:generic\(([\w$%]+)\)|([A-Za-z_$%][\w$%]*))(?:\+(\d+))?")
 
 
 def number(text: str) -> Immediate:
@@ -209,6 +216,13 @@ def number(text: str) -> Immediate:
         return Immediate(sign * float(body))
     octal = len(body) > 1 and body[0] == "0" and body.rstrip("U").isdigit()
     return Immediate(sign * int(body.rstrip("U"), 8 if octal else 0))
+
+
+def constant_bytes(value: Immediate, kind: str, code: str) -> bytes:
+    """A number of an initial value in memory; `code` is struct's for integers of the type."""
+    if isinstance(value.value, float):
+        return struct.pack("<f" if kind == "f32" else "<d", value.value)
+    return struct.pack("<" + code, value.value % (1 << 8 * SIZES[kind]))
 
 
 def split(text: str) -> list[str]:
@@ -234,20 +248,23 @@ def elements(dims: str) -> int:
 
 
 class Scope:
-    """The names of one pair of braces: registers (`%r<9>` declares a family) and labels."""
+    """The names of one pair of braces: registers (`%r<9>` declares a family), labels, lists of
+    branch targets, and the parameters of calls, which may have the same name elsewhere."""
 
     def __init__(self, parent=None):
         self.parent = parent
         self.registers = {}
         self.families = {}
         self.labels = {}
+        self.targets = {}
+        self.parameters = {}
 
-    def label(self, name: str) -> int | None:
-        """Where a label of this scope or one around it stands."""
+    def find(self, table: str, name: str):
+        """What a name means in this scope or one around it, None for nothing."""
         scope = self
         while scope is not None:
-            if name in scope.labels:
-                return scope.labels[name]
+            if name in getattr(scope, table):
+                return getattr(scope, table)[name]
             scope = scope.parent
         return None
 
@@ -264,6 +281,7 @@ class Parser:
         self.loc = (0, 0)
         self.callers = {}  # "file line column" of inlined code -> (file, line) that called it
         self.at = 0
+        self.label = None  # the last one
 
     # -- driving
     def run(self) -> Module:
@@ -420,27 +438,25 @@ class Parser:
         self.instruction("ret")
         function, self.function = self.function, None
         for index, position, name, scope in self.fixups:
-            target = scope.label(name)
-            if target is None:
-                self.function = None
-                raise self.error(f"branch to {name}, a label that does not exist")
             old = function.instructions[index]
             operands = list(old.operands)
-            operands[position] = Label(target)
-            function.instructions[index] = Instruction(
-                old.opcode,
-                old.suffixes,
-                tuple(operands),
-                old.guard,
-                old.negated,
-                old.line,
-                old.file,
-            )
+            operands[position] = self.target(name, scope)
+            function.instructions[index] = replace(old, operands=tuple(operands))
+
+    def target(self, name: str, scope: Scope):
+        """Where a branch goes: the Label, or the Vector of those that `.branchtargets` lists."""
+        listed = scope.find("targets", name)
+        targets = [scope.find("labels", each) for each in listed or [name]]
+        if None in targets:
+            raise self.error(f"branch to {name}, a label that does not exist")
+        labels = tuple(map(Label, targets))
+        return labels[0] if listed is None else Vector(labels)
 
     # -- statements
     def labels(self, statement: str) -> str:
         while self.function is not None and (found := LABEL.match(statement)):
-            self.scope.labels[found[1]] = len(self.function.instructions)
+            self.label = found[1]
+            self.scope.labels[self.label] = len(self.function.instructions)
             statement = statement[found.end() :]
         return statement
 
@@ -452,8 +468,11 @@ class Parser:
         if text.startswith(".reg"):
             return self.declare_registers(text)
         if found := VARIABLE.match(text):
-            return self.function.variables.append(self.variable(found))
-        if text.startswith((".pragma", ".branchtargets", ".callprototype")):
+            return self.function.variables.append(self.named(self.variable(found)))
+        if text.startswith(".branchtargets"):
+            self.scope.targets[self.label] = split(text.split(None, 1)[-1])
+            return None
+        if text.startswith((".pragma", ".callprototype")):
             return None
         if text.startswith("."):
             raise self.error(f"unknown directive {text[:60]!r}")
@@ -469,27 +488,41 @@ class Parser:
             raise self.error(f"unknown declaration {text[:60]!r}")
         return self.module.variables.append(self.variable(found))
 
+    def named(self, variable: Variable) -> Variable:
+        """A variable of a function. Each call names its parameters `param0`, …: number them."""
+        if variable.space != "param":
+            return variable
+        name = f"{variable.name}'{len(self.function.variables)}"
+        self.scope.parameters[variable.name] = name
+        return replace(variable, name=name)
+
     def variable(self, found) -> Variable:
         if found["type"] not in SIZES:
             raise self.error(f"unknown type .{found['type']}")
         unit = SIZES[found["type"]]
         size = unit * elements(found["dims"])
-        initial = found["init"] and self.initial(found["init"], found["type"], size)
+        initial, pointers = None, ()
+        if found["init"]:
+            initial, pointers = self.initial(found["init"], found["type"], size)
         align = self.alignment(re.search(r"\.align\s+(\d+)", found[0]), unit)
-        return Variable(found["name"], found["space"], size, align, initial)
+        return Variable(
+            found["name"], found["space"], size, align, initial, found["type"], pointers
+        )
 
-    def initial(self, text: str, kind: str, size: int) -> bytes:
-        code = {1: "B", 2: "H", 4: "I", 8: "Q"}[SIZES[kind]]
-        data = b""
+    def initial(self, text: str, kind: str, size: int) -> tuple[bytes, tuple]:
+        """The bytes of `{1, 2, generic(name)+4, …}`, and which of them are addresses of what."""
+        code = {1: "B", 2: "H", 4: "I", 8: "Q"}.get(SIZES[kind])
+        data, pointers = b"", []
         for part in re.sub(r"[{}\s]", "", text).split(","):
-            if not NUMBER.match(part):
-                raise self.error(f"initial value {part!r} is no number")
-            value = number(part)
-            if isinstance(value.value, float):
-                data += struct.pack("<f" if kind == "f32" else "<d", value.value)
+            if NUMBER.match(part) and code:
+                value = number(part)
+                data += constant_bytes(value, kind, code)
+            elif (found := POINTER.fullmatch(part)) and SIZES[kind] == 8:
+                pointers.append((len(data), found[1] or found[2], int(found[3] or 0)))
+                data += bytes(8)
             else:
-                data += struct.pack("<" + code, value.value % (1 << 8 * SIZES[kind]))
-        return data.ljust(size, b"\0")
+                raise self.error(f"initial value {part!r} is no number")
+        return data.ljust(size, b"\0"), tuple(pointers)
 
     def declare_registers(self, text: str) -> None:
         found = re.match(r"\.reg\s*\.(\w+)\s+(.*)", text, re.S)
@@ -561,13 +594,15 @@ class Parser:
             return Immediate(32)
         if (known := self.register(text)) is not None:
             return known
+        if found := PLACE.fullmatch(text):
+            return Address(self.operand(found[1]), number(found[2]).value)
         if not re.fullmatch(r"[A-Za-z_$%][\w$%.]*", text):
             raise self.error(f"cannot read the operand {text!r}")
         if branch:
             self.fixups.append((len(self.function.instructions), position, text, self.scope))
         elif text.startswith("%"):
             raise self.error(f"{text} is not a register that was declared")
-        return Symbol(text)
+        return Symbol(self.scope.find("parameters", text) or text)
 
     def address(self, text: str) -> Address:
         found = re.fullmatch(r"\[\s*([^\]+]+?)\s*(?:\+\s*(-?\w+))?\s*\]", text)

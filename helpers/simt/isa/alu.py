@@ -1,30 +1,20 @@
-"""Arithmetic, logic, comparison and conversion: opcodes that see registers and nothing else.
+"""Arithmetic, comparison and conversion: opcodes that see registers and nothing else.
 
 A row's `make` turns the suffixes into an Alu: the NumPy function, the types its sources are read
 as, and the type of its result. Every function takes and returns whole arrays of lanes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from . import rounding
 from .lanes import blend
-from .table import Form, Row, refuse
+from .packed import pack_integers
+from .table import Alu, Form, Row, refuse
 from .types import TYPES, Type, unsigned
 
 __all__ = ["ROWS", "Alu"]
-
-
-@dataclass(frozen=True, slots=True)
-class Alu:
-    """`function(*sources) -> result`; a second result (`d|p`) comes as a tuple of two."""
-
-    function: Callable
-    sources: tuple[Type, ...]
-    result: Type
-    second: Type | None = None
 
 
 INTS = "u16 s16 u32 s32 u64 s64"
@@ -74,12 +64,14 @@ def alu(function: Callable, f: Form, arity: int) -> Alu:
         if t.packed > 1:
             t = U32
     elif f.has("sat") and t.kind != "s":
-        raise refuse(f.opcode, f".sat of {t.name}")
+        raise refuse(f.mnemonic, f".sat of {t.name}")
     return Alu(function, (t,) * arity, t)
 
 
 # ---------------------------------------------------------------------------- arithmetic
 def add(f: Form) -> Alu:
+    if carries(f):
+        return with_carry(f, plus_carry)
     if not f.type.floating:
         return alu(saturated(np.add, f), f, 2)
     mode = f.one_of("rz", "rm", "rp")
@@ -87,6 +79,8 @@ def add(f: Form) -> Alu:
 
 
 def sub(f: Form) -> Alu:
+    if carries(f):
+        return with_carry(f, minus_borrow)
     if not f.type.floating:
         return alu(saturated(np.subtract, f), f, 2)
     mode = f.one_of("rz", "rm", "rp")
@@ -108,6 +102,8 @@ def mul(f: Form) -> Alu:
         mode = f.one_of("rz", "rm", "rp")
         return alu((lambda a, b: rounding.times(a, b, mode)) if mode else np.multiply, f, 2)
     part = f.one_of("lo", "hi", "wide")
+    if f.has("sat") and f.opcode == "mul":
+        raise refuse(f.mnemonic, "products of integers do not saturate")
     if part == "wide":
         wide = widened(f.type)
         return Alu(lambda a, b: np.multiply(a, b, dtype=wide.dtype), (f.type,) * 2, wide)
@@ -144,7 +140,81 @@ def mad(f: Form) -> Alu:
         return fma(f)
     product, t = mul(f), f.type
     result = product.result
+    if carries(f):
+        if f.has("wide"):
+            raise refuse(f.mnemonic, ".wide has no carry")
+        return with_carry(f, plus_carry, product.function)
+    if f.has("sat"):
+        if t.name != "s32" or not f.has("hi"):
+            raise refuse(f.mnemonic, ".sat is for .hi.s32")
+        total = saturated(np.add, f)
+        return Alu(lambda a, b, c: total(product.function(a, b), c), (t, t, result), result)
     return Alu(lambda a, b, c: product.function(a, b) + c, (t, t, result), result)
+
+
+def carries(f: Form) -> bool:
+    return f.has("cc") or f.opcode in ("addc", "subc", "madc")
+
+
+def with_carry(f: Form, function: Callable, product: Callable | None = None) -> Alu:
+    """Integers in several words: `.cc` keeps the carry (of sub, the borrow), addc, subc and madc
+    take it up. The decoder gives it as a last source, and a second result."""
+    t = f.type
+    if t.floating or t.size < 4:
+        raise refuse(f.mnemonic, f".{t.name} has no carry")
+    raw = TYPES[f"u{t.bits}"]
+
+    def run(*sources):
+        carry = sources[-1] if f.opcode[-1] == "c" else np.zeros((1, 1), bool)
+        a, b = sources[:2]
+        if product is not None:
+            a, b = product(a, b), sources[2]
+        y, carry = function(a.view(raw.dtype), b.view(raw.dtype), carry.astype(raw.dtype))
+        return (y.view(t.dtype), carry) if f.has("cc") else y.view(t.dtype)
+
+    sources = (t,) * (3 if product else 2) + (PRED,) * (f.opcode[-1] == "c")
+    return Alu(run, sources, t, PRED if f.has("cc") else None)
+
+
+def plus_carry(a, b, carry):
+    part = a + b
+    y = part + carry
+    return y, (part < a) | (y < part)
+
+
+def minus_borrow(a, b, borrow):
+    part = a - b
+    return part - borrow, (a < b) | (part < borrow)
+
+
+def narrow_product(high: bool) -> Callable:
+    """mul24, mad24: the product of the low 24 bits, its low 32 bits or, high, its bits 16 to 47."""
+
+    def product(t: Type) -> Callable:
+        def run(a, b):
+            a, b = (v.astype(np.int64) << 40 for v in (a, b))
+            a, b = (
+                v >> 40 if t.kind == "s" else v.view(np.uint64) >> np.uint64(40) for v in (a, b)
+            )
+            whole = a.view(np.int64) * b.view(np.int64)
+            return (whole >> 16 if high else whole).astype(np.uint32).view(t.dtype)
+
+        return run
+
+    return product
+
+
+def mul24(f: Form) -> Alu:
+    return alu(narrow_product(f.has("hi"))(f.type), f, 2)
+
+
+def mad24(f: Form) -> Alu:
+    product, total = narrow_product(f.has("hi"))(f.type), np.add
+    if f.has("sat"):
+        if f.type.kind != "s" or not f.has("hi"):
+            raise refuse(f.mnemonic, ".sat is for .hi.s32")
+        total = saturated(np.add, f)
+    return alu(lambda a, b, c: total(product(a, b), c), f, 3)
 
 
 def fma(f: Form) -> Alu:
@@ -187,12 +257,15 @@ def rem(f: Form) -> Alu:
 
 
 def extremum(number_wins: Callable, nan_wins: Callable, combine: Callable) -> Callable:
-    """min and max: the number wins over NaN (unless .NaN), and −0 < +0."""
+    """min and max: the number wins over NaN (unless .NaN), and −0 < +0; with .xorsign.abs, of the
+    magnitudes, with the signs multiplied."""
 
     def make(f: Form) -> Alu:
         pick = nan_wins if f.has("NaN") else number_wins
         if not f.type.floating:
             return alu(pick, f, 2)
+        if f.has("xorsign"):
+            return alu(with_signs(pick), f, 2)
         bits = unsigned(f.type.dtype.itemsize)
 
         def run(a, b):
@@ -206,6 +279,14 @@ def extremum(number_wins: Callable, nan_wins: Callable, combine: Callable) -> Ca
         return alu(run, f, 2)
 
     return make
+
+
+def with_signs(pick: Callable) -> Callable:
+    def run(a, b):
+        size = np.abs(pick(np.abs(a), np.abs(b)))
+        return np.where(np.signbit(a) != np.signbit(b), -size, size)
+
+    return run
 
 
 def absolute(f: Form) -> Alu:
@@ -256,177 +337,8 @@ def testp(f: Form) -> Alu:
     return Alu(tests[kind], (f.type,), PRED)
 
 
-# ---------------------------------------------------------------------------- bits
-def logic(on_bits: Callable) -> Callable:
-    def make(f: Form) -> Alu:
-        return Alu(on_bits, (f.type,) * (1 if on_bits is np.invert else 2), f.type)
-
-    return make
-
-
-def cnot(f: Form) -> Alu:
-    return Alu(lambda a: (a == 0).astype(a.dtype), (f.type,), f.type)
-
-
-def lop3(f: Form) -> Alu:
-    def run(a, b, c, table):
-        table = int(table.flat[0])
-        y = np.zeros(np.broadcast_shapes(a.shape, b.shape, c.shape), a.dtype)
-        for i in range(8):
-            if table >> i & 1:
-                y |= (a if i & 4 else ~a) & (b if i & 2 else ~b) & (c if i & 1 else ~c)
-        return y
-
-    return Alu(run, (f.type, f.type, f.type, U32), f.type)
-
-
-def shift(function: Callable) -> Callable:
-    """Amounts beyond the width give 0, or the sign, as NumPy's shifts do."""
-
-    def make(f: Form) -> Alu:
-        t = f.type
-        if t.size == 2:  # an amount of 65536 must not become 0
-            return Alu(lambda a, n: function(a, np.minimum(n, 16).astype(t.dtype)), (t, U32), t)
-        return Alu(lambda a, n: function(a, n.astype(t.dtype)), (t, U32), t)
-
-    return make
-
-
-def funnel(left: bool) -> Callable:
-    def make(f: Form) -> Alu:
-        wrap = f.has("wrap")
-
-        def run(low, high, n):
-            both = low.astype(np.uint64) | (high.astype(np.uint64) << np.uint64(32))
-            n = (n & 31 if wrap else np.minimum(n, 32)).astype(np.uint64)
-            y = (both << n) >> np.uint64(32) if left else both >> n
-            return y.astype(np.uint32)
-
-        return Alu(run, (U32,) * 3, U32)
-
-    return make
-
-
-def bit_field_extract(f: Form) -> Alu:
-    t = f.type
-
-    def run(a, start, length):
-        start, length = (start & 255).astype(np.int64), (length & 255).astype(np.int64)
-        bits = a.view(unsigned(t.size)).astype(np.uint64)
-        field = shifted_right(bits, start) & mask_of(length)
-        if t.kind == "s":
-            top = np.clip(np.minimum(start + length - 1, t.bits - 1), 0, 63)
-            sign = (shifted_right(bits, top) & np.uint64(1)).astype(bool) & (length > 0)
-            field = np.where(sign, field | ~mask_of(np.minimum(length, t.bits - start)), field)
-        return field.astype(unsigned(t.size)).view(t.dtype)
-
-    return Alu(run, (t, U32, U32), t)
-
-
-def mask_of(length):
-    """`length` ones, for lengths from 0 to beyond 64."""
-    length = np.clip(length, 0, 64)
-    one = np.uint64(1)
-    low = (one << np.minimum(length, 63).astype(np.uint64)) - one
-    return np.where(length >= 64, ~np.uint64(0), low)
-
-
-def shifted_right(bits, n):
-    return np.where(n > 63, np.uint64(0), bits >> np.minimum(n, 63).astype(np.uint64))
-
-
-def bit_field_insert(f: Form) -> Alu:
-    t = f.type
-
-    def run(a, b, start, length):
-        start, length = (start & 255).astype(np.int64), (length & 255).astype(np.int64)
-        mask = np.where(
-            start > 63, np.uint64(0), mask_of(length) << np.minimum(start, 63).astype(np.uint64)
-        )
-        moved = a.astype(np.uint64) << np.minimum(start, 63).astype(np.uint64)
-        return ((moved & mask) | (b.astype(np.uint64) & ~mask)).astype(t.dtype)
-
-    return Alu(run, (t, t, U32, U32), t)
-
-
-def per_bit(function: Callable) -> Callable:
-    """popc, clz and brev work on the bits, one column of booleans a bit, highest first."""
-
-    def make(f: Form) -> Alu:
-        t = f.type
-
-        def run(a):
-            shifts = np.arange(t.bits - 1, -1, -1).astype(t.dtype)
-            return function((a[..., None] >> shifts & t.dtype.type(1)).astype(bool), t)
-
-        result = t if function is reversed_bits else U32
-        return Alu(run, (t,), result)
-
-    return make
-
-
-def count_ones(bits, t):
-    return bits.sum(-1).astype(np.uint32)
-
-
-def leading_zeros(bits, t):
-    return np.where(bits.any(-1), bits.argmax(-1), t.bits).astype(np.uint32)
-
-
-def reversed_bits(bits, t):
-    weights = t.dtype.type(1) << np.arange(t.bits).astype(t.dtype)
-    return (bits * weights).sum(-1, dtype=t.dtype)
-
-
-def find_leading(f: Form) -> Alu:
-    t = f.type
-    raw = unsigned(t.size)
-
-    def run(a):
-        bits = np.where(a < 0, ~a, a).view(raw) if t.kind == "s" else a
-        shifts = np.arange(t.bits - 1, -1, -1).astype(raw)
-        ones = (bits[..., None] >> shifts & raw.type(1)).astype(bool)
-        first = ones.argmax(-1)
-        place = first if f.has("shiftamt") else t.bits - 1 - first
-        return np.where(ones.any(-1), place, 0xFFFFFFFF).astype(np.uint32)
-
-    return Alu(run, (t,), U32)
-
-
-def permute(f: Form) -> Alu:
-    if f.modifiers:
-        raise refuse("prmt." + f.modifiers[0], "only the plain byte permutation is in the table")
-
-    def run(a, b, selector):
-        both = a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))
-        y = np.zeros(np.broadcast_shapes(both.shape, selector.shape), np.uint32)
-        for i in range(4):
-            pick = selector >> np.uint32(4 * i)
-            byte = (both >> ((pick & 7).astype(np.uint64) * np.uint64(8))).astype(np.uint32) & 255
-            spread = np.where(byte & 128, np.uint32(255), np.uint32(0))
-            y |= np.where(pick & 8, spread, byte) << np.uint32(8 * i)
-        return y
-
-    return Alu(run, (U32,) * 3, U32)
-
-
 def sad(f: Form) -> Alu:
     return alu(lambda a, b, c: c + np.where(a < b, b - a, a - b), f, 3)
-
-
-def dot_product(f: Form) -> Alu:
-    left, right = f.types[0], f.types[-1]
-    result = TYPES["u32" if left.kind == right.kind == "u" else "s32"]
-
-    def run(a, b, c):
-        a, b = (np.ascontiguousarray(v) for v in np.broadcast_arrays(a, b))
-        parts = [
-            v.view(f"{'u' if t.kind == 'u' else 'i'}1").reshape(*v.shape, 4).astype(np.int64)
-            for v, t in ((a, left), (b, right))
-        ]
-        return ((parts[0] * parts[1]).sum(-1) + c).astype(result.dtype)
-
-    return Alu(run, (U32, U32, result), result)
 
 
 # ---------------------------------------------------------------------------- comparison
@@ -451,7 +363,7 @@ def comparison(f: Form) -> Callable:
     != is true with a NaN, PTX's `ne` is not."""
     name = f.one_of(*COMPARE.split())
     if name is None:
-        raise refuse(f.opcode, "it needs a comparison")
+        raise refuse(f.mnemonic, "it needs a comparison")
     if name == "num":
         return lambda a, b: ~(np.isnan(a) | np.isnan(b))
     if name == "nan":
@@ -467,6 +379,13 @@ def comparison(f: Form) -> Callable:
 def setp(f: Form) -> Alu:
     test, t = finished_inputs(comparison(f), f), f.type
     combine = COMBINE.get(f.one_of(*COMBINE))
+    if t.packed > 1 and combine is not None:
+        return Alu(
+            lambda a, b, c: tuple(combine(y, c) for y in pair_test(test, a, b, t)),
+            (U32, U32, PRED),
+            PRED,
+            PRED,
+        )
     if t.packed > 1:
         return Alu(lambda a, b: pair_test(test, a, b, t), (U32, U32), PRED, PRED)
     if combine is None:
@@ -506,10 +425,10 @@ def set_(f: Form) -> Alu:
             return y.astype(result.dtype) * ones if result.floating else -y.astype(np.int16)
 
         return Alu(packed(pairs, t), (U32, U32), U32)
-    true = result.dtype.type(1) if result.floating else ~np.zeros((), result.dtype)
 
     def value(y):
-        return np.where(y, true, result.dtype.type(0)).astype(result.dtype)
+        y = y.astype(result.dtype)
+        return y if result.floating else -y  # all ones
 
     if combine is None:
         return Alu(lambda a, b: value(test(a, b)), (t, t), result)
@@ -531,7 +450,11 @@ INTEGRAL = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 
 def cvt(f: Form) -> Alu:
     if len(f.types) < 2:
-        raise refuse(f.opcode, "it needs two types, to and from")
+        raise refuse(f.mnemonic, "it needs two types, to and from")
+    if f.has("pack"):
+        return pack_integers(f)
+    if any(t.kind == "b" for t in f.types):
+        raise refuse(f.mnemonic, "bits have no value to convert")
     to, source = f.types[0], f.types[1]
     if to.packed > 1:
         return pack_pair(f, to)
@@ -575,6 +498,9 @@ def float_to_float(f: Form, to: Type, source: Type) -> Callable:
     mode = f.one_of("rz", "rm", "rp") or "rn"
     if integral is None and mode != "rn" and to.size >= source.size and to.dtype == source.dtype:
         integral = INTEGRAL[mode + "i"]
+
+    if to.size > source.size and not f.modifiers:
+        return lambda a: a.astype(to.dtype)  # every value has its equal there
 
     def run(a):
         if f.has("ftz") and a.dtype == np.float32:
@@ -636,6 +562,22 @@ def mov(f: Form) -> Alu:
     return Alu(lambda a: a, (f.type,), f.type)
 
 
+# Where the hardware is known to come out one unit lower than the correctly rounded 2^a (it may be
+# off by two): `hexp` of cuda_fp16.h raises its result at the inputs -2.6152 and -2.9668 to make up
+# for it, which would spoil a result that was right.
+LOW_EX2 = np.array([-3.7729857, -4.2801833], np.float32)
+
+
+def exponential(a):
+    """2^a."""
+    y = np.exp2(a)
+    if a.dtype == np.float32:
+        low = (a == LOW_EX2[0]) | (a == LOW_EX2[1])
+        if low.any():
+            y = np.where(low, np.nextafter(y, np.float32(0)), y)
+    return y
+
+
 def reciprocal_root(a):
     return (1.0 / np.sqrt(a.astype(np.float64))).astype(a.dtype)
 
@@ -651,25 +593,28 @@ def cosine(a):
 FTZ = f"{ROUNDING} ftz sat"
 # fmt: off
 ROWS = [
-    Row("add", "d a b", f"{INTS} {FLOATS}", FTZ, add, "arithmetic", "d = a + b"),
-    Row("sub", "d a b", f"{INTS} {FLOATS}", FTZ, sub, "arithmetic", "d = a - b"),
+    Row("add", "d a b", f"{INTS} {FLOATS}", f"{FTZ} cc", add, "arithmetic", "d = a + b"),
+    Row("sub", "d a b", f"{INTS} {FLOATS}", f"{FTZ} cc", sub, "arithmetic", "d = a - b"),
     Row("mul", "d a b", f"{INTS} {FLOATS}", f"{FTZ} lo hi wide", mul, "arithmetic", "d = a * b"),
-    Row("mul24", "d a b", "u32 s32", "lo", lambda f: alu(np.multiply, f, 2), "arithmetic",
-        "d = a * b of 24-bit values"),
-    Row("mad", "d a b c", f"{INTS} f32 f64", f"{FTZ} lo hi wide", mad, "arithmetic",
+    Row("mul24", "d a b", "u32 s32", "lo hi", mul24, "arithmetic", "d = a * b of 24-bit values"),
+    Row("mad24", "d a b c", "u32 s32", "lo hi sat", mad24, "arithmetic",
+        "d = a * b + c, the product of 24-bit values"),
+    Row("mad", "d a b c", f"{INTS} f32 f64", f"{FTZ} lo hi wide cc", mad, "arithmetic",
         "d = a * b + c"),
+    Row("addc", "d a b", "u32 s32 u64 s64", "cc", add, "arithmetic", "d = a + b + the carry"),
+    Row("subc", "d a b", "u32 s32 u64 s64", "cc", sub, "arithmetic", "d = a - b - the borrow"),
+    Row("madc", "d a b c", "u32 s32 u64 s64", "lo hi cc", mad, "arithmetic",
+        "d = a * b + c + the carry"),
     Row("fma", "d a b c", FLOATS, f"{FTZ} relu", fma, "arithmetic", "d = a * b + c, rounded once"),
     Row("div", "d a b", f"{INTS} f32 f64", f"{FTZ} approx full", div, "special", "d = a / b"),
     Row("rem", "d a b", INTS, "", rem, "arithmetic", "d = a % b, the sign of a"),
-    Row("min", "d a b", f"{INTS} {FLOATS}", "ftz NaN",
+    Row("min", "d a b", f"{INTS} {FLOATS}", "ftz NaN xorsign abs",
         extremum(np.fmin, np.minimum, np.bitwise_or), "arithmetic", "the smaller"),
-    Row("max", "d a b", f"{INTS} {FLOATS}", "ftz NaN",
+    Row("max", "d a b", f"{INTS} {FLOATS}", "ftz NaN xorsign abs",
         extremum(np.fmax, np.maximum, np.bitwise_and), "arithmetic", "the larger"),
     Row("abs", "d a", f"s16 s32 s64 {FLOATS}", "ftz", absolute, "arithmetic", "d = |a|"),
     Row("neg", "d a", f"s16 s32 s64 {FLOATS}", "ftz", negate, "arithmetic", "d = -a"),
     Row("sad", "d a b c", INTS, "", sad, "arithmetic", "d = c + |a - b|"),
-    Row("dp4a", "d a b c", "u32 s32", "", dot_product, "arithmetic",
-        "d = c + the dot product of four bytes"),
     Row("copysign", "d a b", "f32 f64", "", copysign, "arithmetic", "the sign of a on b"),
     Row("testp", "p a", "f32 f64", "finite infinite number notanumber normal subnormal", testp,
         "compare", "what kind of number a is"),
@@ -677,34 +622,13 @@ ROWS = [
     Row("sqrt", "d a", "f32 f64", f"{FTZ} approx", root, "special", "d = √a"),
     Row("rsqrt", "d a", "f32 f64", "ftz approx", elementary(reciprocal_root), "special",
         "d = 1 / √a"),
-    Row("ex2", "d a", "f32 f16 f16x2 bf16 bf16x2", "ftz approx", elementary(np.exp2), "special",
+    Row("ex2", "d a", "f32 f16 f16x2 bf16 bf16x2", "ftz approx", elementary(exponential), "special",
         "d = 2^a"),
     Row("lg2", "d a", "f32", "ftz approx", elementary(np.log2), "special", "d = log2 a"),
     Row("sin", "d a", "f32", "ftz approx", elementary(sine), "special", "d = sin a"),
     Row("cos", "d a", "f32", "ftz approx", elementary(cosine), "special", "d = cos a"),
     Row("tanh", "d a", "f32 f16 f16x2 bf16 bf16x2", "approx", elementary(np.tanh), "special",
         "d = tanh a"),
-    Row("and", "d a b", f"pred {BITS}", "", logic(np.bitwise_and), "logic", "d = a & b"),
-    Row("or", "d a b", f"pred {BITS}", "", logic(np.bitwise_or), "logic", "d = a | b"),
-    Row("xor", "d a b", f"pred {BITS}", "", logic(np.bitwise_xor), "logic", "d = a ^ b"),
-    Row("not", "d a", f"pred {BITS}", "", logic(np.invert), "logic", "d = ~a"),
-    Row("cnot", "d a", BITS, "", cnot, "logic", "d = (a == 0)"),
-    Row("lop3", "d a b c i", "b32", "", lop3, "logic", "any function of three bits, by table i"),
-    Row("shl", "d a b", BITS, "", shift(np.left_shift), "logic", "d = a << b"),
-    Row("shr", "d a b", f"{BITS} {INTS}", "", shift(np.right_shift), "logic", "d = a >> b"),
-    Row("shf", "d a b c", "b32", "l r wrap clamp", lambda f: funnel(f.has("l"))(f), "logic",
-        "shift the 64 bits b:a by c"),
-    Row("bfe", "d a b c", "u32 s32 u64 s64", "", bit_field_extract, "logic",
-        "c bits of a from bit b"),
-    Row("bfi", "d a b c e", "b32 b64", "", bit_field_insert, "logic",
-        "b with e bits of a put in at bit c"),
-    Row("bfind", "d a", "u32 s32 u64 s64", "shiftamt", find_leading, "logic",
-        "the place of the leading bit"),
-    Row("brev", "d a", "b32 b64", "", per_bit(reversed_bits), "logic", "the bits backwards"),
-    Row("clz", "d a", "b32 b64", "", per_bit(leading_zeros), "logic", "leading zeros"),
-    Row("popc", "d a", "b32 b64", "", per_bit(count_ones), "logic", "how many ones"),
-    Row("prmt", "d a b c", "b32", "f4e b4e rc8 ecl ecr rc16", permute, "logic",
-        "four bytes picked from a and b"),
     Row("setp", "p a b c", f"{BITS} {INTS} {FLOATS}", f"{COMPARE} and or xor ftz", setp,
         "compare", "p = a ? b"),
     Row("set", "d a b c", f"{BITS} {INTS} {FLOATS}", f"{COMPARE} and or xor ftz", set_,
@@ -712,8 +636,8 @@ ROWS = [
     Row("selp", "d a b p", f"{BITS} {INTS} f32 f64", "", selp, "compare", "d = p ? a : b"),
     Row("slct", "d a b c", f"{BITS} {INTS} f32 f64", "ftz", slct, "compare",
         "d = c >= 0 ? a : b"),
-    Row("cvt", "d a b", f"u8 s8 {INTS} {FLOATS}", f"{FTZ} relu {' '.join(INTEGRAL)}", cvt,
-        "convert", "a in another type"),
+    Row("cvt", "d a b", f"u8 s8 b32 {INTS} {FLOATS}", f"{FTZ} relu pack {' '.join(INTEGRAL)}", cvt,
+        "convert", "a in another type; x2: a above b"),
     Row("mov", "d a", f"pred {BITS} {INTS} f32 f64", "", mov, "move", "d = a"),
 ]
 # fmt: on

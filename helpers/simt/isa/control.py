@@ -3,11 +3,16 @@ an index to jump, or STOP when no lane of the fragment goes on from here."""
 
 import numpy as np
 
-from .table import Form, Row, refuse
+from .table import Form, Row
+from .types import TYPES
 
 __all__ = ["ROWS", "STOP"]
 
 STOP = -1
+U32 = TYPES["u32"]
+GRID_TRAP = (
+    ": grid.sync() is only for a cooperative launch, RawKernel(…, enable_cooperative_groups=True)"
+)
 
 
 def branch(ins, f: Form, code):
@@ -19,18 +24,14 @@ def branch(ins, f: Form, code):
 
     def step(m):
         wish, mask = read(m), m.mask
-        if mask is None:
-            if wish.all():
-                return target
-            if not wish.any():
-                return None
-            taken, rest = wish, ~wish
-        else:
-            taken, rest = wish & mask, ~wish & mask
-            if not rest.any():
-                return target
-            if not taken.any():
-                return None
+        if wish.size == 1:
+            return target if wish.item() else None
+        taken = wish if mask is None else wish & mask
+        if not np.count_nonzero(taken):
+            return None
+        rest = ~wish if mask is None else ~wish & mask
+        if not np.count_nonzero(rest):
+            return target
         for hear in m.watch_branch:
             hear(m, taken, rest)
         m.put(target, taken)
@@ -73,7 +74,8 @@ def trap(ins, f: Form, code):
         going = here if read is None else here & read(m)
         if not going.any():
             return None
-        m.defect("trap", "the kernel executed a trap instruction", bad_lanes=going)
+        why = GRID_TRAP if m.launch.program.cooperative and not m.launch.workspace else ""
+        m.defect("trap", f"the kernel executed a trap instruction{why}", bad_lanes=going)
         m.retire(going)
         if (rest := here & ~going).any():
             m.put(m.pc + 1, rest)
@@ -82,8 +84,22 @@ def trap(ins, f: Form, code):
     return step
 
 
-def call(ins, f: Form, code):
-    raise refuse(ins.mnemonic, "calls of functions that were not inlined are not in the table")
+def branch_indexed(ins, f: Form, code):
+    """brx.idx: each lane goes to the label that its index picks from the list."""
+    read, targets = code.reader(ins.operands[0], U32), [o.target for o in ins.operands[1].parts]
+    guard = code.guard(ins) if ins.guard is not None else None
+
+    def step(m):
+        here = np.broadcast_to(m.active(), m.shape)
+        going = here if guard is None else here & guard(m)
+        index = np.minimum(np.broadcast_to(read(m), m.shape), len(targets) - 1)
+        for k in np.unique(index[going]):
+            m.put(targets[k], going & (index == k))
+        if (rest := here & ~going).any():
+            m.put(m.pc + 1, rest)
+        return STOP
+
+    return step
 
 
 # fmt: off
@@ -92,6 +108,6 @@ ROWS = [
     Row("ret", "", "", "uni", leave, "control", "return; in a kernel, exit"),
     Row("exit", "", "", "", leave, "control", "the thread ends"),
     Row("trap", "", "", "", trap, "control", "stop the kernel with an error"),
-    Row("call", "f", "", "uni", call, "control", "call a function"),
+    Row("brx", "a labels", "", "idx uni", branch_indexed, "control", "go on at label number a"),
 ]
 # fmt: on

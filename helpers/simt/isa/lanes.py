@@ -8,12 +8,14 @@ import numpy as np
 
 from .types import unsigned
 
-__all__ = ["Lanes", "blend"]
+__all__ = ["Lanes", "blend", "joined", "selected"]
 
 
 def blend(mask, new, old):
     """`new` where the mask is set, else `old` (their types must have one size). On bit patterns:
     three cheap passes, where `np.where` would mispredict a branch a lane."""
+    if mask.size == 1:
+        return new if mask.item() else old.view(new.dtype)
     if new.dtype.kind == "b":
         return (new & mask) | (old & ~mask)
     raw = unsigned(new.dtype.itemsize)
@@ -39,9 +41,9 @@ class Lanes:
         for axis in (0, 1):
             if shape[axis] == 1 and mask.shape[axis] > 1:
                 mask = mask.any(axis, keepdims=True)
-        if mask.all():
+        if np.count_nonzero(mask) == mask.size:
             return
-        self.shape = np.broadcast_shapes(shape, mask.shape)
+        self.shape = joined(shape, mask.shape)
         if mask.shape[0] == 1:  # the same threads in every block: whole columns, quicker to pick
             self.columns = np.flatnonzero(mask[0])
         else:
@@ -54,18 +56,45 @@ class Lanes:
     def pick(self, values):
         if self.everything:
             return values
-        values = np.broadcast_to(values, self.shape)
-        return values[self.keep] if self.columns is None else values[:, self.columns]
+        if self.columns is not None and self.columns.size == 1 and values.shape == (1, 1):
+            return values if self.shape[0] == 1 else values.repeat(self.shape[0], 0)
+        if values.shape != self.shape:
+            values = np.broadcast_to(values, self.shape)
+        return values[self.keep] if self.columns is None else values.take(self.columns, 1)
 
-    def spread(self, values):
+    def spread(self, values, idle=0):
+        """What `pick` picked, back in place; `idle` in the lanes that it left out."""
         if self.everything:
             return values
-        whole = np.zeros(self.shape, values.dtype)
+        whole = np.full(self.shape, idle, values.dtype)
         if self.columns is None:
             whole[self.keep] = values
         else:
             whole[:, self.columns] = values
         return whole
 
+    def result(self, values):
+        """`spread` for a register: idle lanes keep their own value anyway, so they get one that
+        costs nothing. A zero would, where functions take care of zeros and subnormals."""
+        if self.everything or self.columns is not None and self.columns.size == 1:
+            return values
+        return self.spread(values, values.flat[0])
+
 
 Lanes.all = Lanes(None, None)
+
+
+def joined(*shapes):
+    """The shape that lane arrays of these shapes have together."""
+    return max(s[0] for s in shapes), max(s[1] for s in shapes)
+
+
+def selected(m, shape) -> Lanes:
+    """The Lanes of the machine's mask for arrays of this shape, kept while the mask stays."""
+    mask, known = m.selections
+    if mask is not m.mask:
+        known = {}
+        m.selections = m.mask, known
+    if shape not in known:
+        known[shape] = Lanes(m.mask, shape)
+    return known[shape]

@@ -1,27 +1,39 @@
 """Opcodes that read or write memory. Every address goes through `reach`: one place for bounds,
 alignment and masking, and one event for the observers."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from ..errors import PtxError
-from ..memory import Access, Rows, describe
+from ..memory import ADDRESSES, Access, Rows, describe
 from ..ptx import Vector
-from .lanes import Lanes
+from .lanes import Lanes, joined, selected
 from .table import Form, Row, refuse
+from .types import TYPES
 
-__all__ = ["ROWS"]
+__all__ = ["ROWS", "between_blocks"]
 
-SPACES = "global shared shared::cta local const param"
+SPACES = "global shared shared::cta local const param param::entry param::func"
 HINTS = (
     "volatile relaxed acquire release weak mmio gpu cta cluster sys nc ca cg cs cv lu wb wt "
     "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate "
     "L2::64B L2::128B L2::256B"
 )
+FENCES = "cta cluster gpu sys acq_rel acquire release sc proxy alias async mbarrier_init"
 KINDS = "b8 u8 s8 b16 u16 s16 b32 u32 s32 b64 u64 s64 f32 f64 f16 bf16"
 
 
+def between_blocks(ins) -> bool:
+    """Can an instruction tell one block what another does? Atomics and volatile loads can."""
+    suffixes = set(ins.suffixes)
+    if suffixes & {"shared", "shared::cta", "local", "param"}:
+        return False
+    return ins.opcode in ("atom", "red") or ins.opcode == "ld" and not suffixes.isdisjoint(POLLING)
+
+
 def space_of(f: Form) -> str:
-    return (f.one_of(*SPACES.split()) or "generic").replace("::cta", "")
+    return (f.one_of(*SPACES.split()) or "generic").split("::")[0]
 
 
 def width_of(f: Form) -> tuple[int, int]:
@@ -40,6 +52,8 @@ def address_of(operand, code):
 
 
 NOWHERE = Rows(np.zeros((1, 1)), 0)  # the local memory of a kernel that has none
+BY_OFFSET = ("shared", "local")  # spaces whose addresses count from 0; all others have generic ones
+POLLING = ("volatile", "relaxed", "acquire", "mmio", "cv")  # loads that look what others have done
 
 
 def in_space(space: str, access):
@@ -70,10 +84,10 @@ def in_space(space: str, access):
     return run
 
 
-def reach(m, space: str, address, width: int, kind: str, values=()):
+def reach(m, space: str, address, width: int, kind: str, values=(), align=None):
     """Check an access and list what it touches: (lanes, bytes within `home`, home), where `home`
     has `.typed(dtype)`. Lanes that may not touch what they point at are a defect, and left out;
-    `home` is None when no lane is left.
+    `home` is None when no lane is left. `align` is the width unless given, a power of two.
     """
     store = kind != "load"
     home = m.rows.get(space)  # None for global memory, which is found by address
@@ -81,15 +95,20 @@ def reach(m, space: str, address, width: int, kind: str, values=()):
     if mask is None:
         lanes = Lanes.all
     else:
-        parts = [address.shape, *(v.shape for v in values)]
-        lanes = Lanes(mask, np.broadcast_shapes(*parts, *([home.offset.shape] if home else [])))
+        parts = [address, *values, *([home.offset] if home else [])]
+        lanes = selected(m, joined(*(v.shape for v in parts)))
     picked = lanes.pick(address)
-    home, stray = locate(m, space, lanes, picked, width, store)
+    home, stray = locate(m, space, lanes, picked, width, store, align or width)
     if stray is not None:
         mask = without(m, mask, lanes.spread(np.broadcast_to(stray, picked.shape)))
         lanes = Lanes(mask, m.shape)
+        lanes.result = lanes.spread  # a lane that strays reads 0
         picked = lanes.pick(address)
-        home = locate(m, space, lanes, picked, width, store)[0] if picked.size else None
+        home = (
+            locate(m, space, lanes, picked, width, store, align or width)[0]
+            if picked.size
+            else None
+        )
     if m.watch_access:
         access = Access(space, kind, address, mask, width, m.pc, home, tuple(values))
         for hear in m.watch_access:
@@ -105,26 +124,31 @@ def without(m, mask, stray):
     return active & ~np.broadcast_to(stray, m.shape)
 
 
-def locate(m, space: str, lanes, picked, width: int, store: bool):
+def locate(m, space: str, lanes, picked, width: int, store: bool, align: int):
     """The memory that picked addresses lie in, and which of them stray (None: none does)."""
-    low, high = int(picked.min()), int(picked.max()) + width
-    if space == "global":
-        home = m.memory.find(low, high)
-        inside = home is not None and (home.writable or not store)
+    if picked.size == 1:
+        low = high = bits = picked.item()
     else:
+        low, high = int(picked.min()), int(picked.max())
+        bits = int(np.bitwise_or.reduce(picked, axis=None))
+    high += width
+    if space in BY_OFFSET:
         home = m.rows.get(space, NOWHERE)
         inside = low >= 0 and high <= home.size
-    aligned = not int(np.bitwise_or.reduce(picked, axis=None)) & (width - 1)
-    if inside and aligned:
+    else:
+        home = m.memory.find(low, high)
+        inside = home is not None and (home.writable or not store)
+    if inside and not bits & (align - 1):
         return home, None
-    return stray_lanes(m, space, lanes, home, picked, width, store)
+    return stray_lanes(m, space, lanes, home, picked, width, store, align)
 
 
-def stray_lanes(m, space, lanes, home, picked, width, store):
+def stray_lanes(m, space, lanes, home, picked, width, store, align):
     """The slow path: find each lane that must not do this access, and report the first."""
-    bad_alignment = (picked & (width - 1)) != 0
+    bad_alignment = (picked & (align - 1)) != 0
     locked = np.zeros(picked.shape, bool)
-    if space == "global":
+    by_offset = space in BY_OFFSET
+    if not by_offset:
         inside = locked.copy()
         for s in m.memory.segments:
             here = (picked >= s.start) & (picked + width <= s.stop)
@@ -132,43 +156,46 @@ def stray_lanes(m, space, lanes, home, picked, width, store):
             locked |= here & (store and not s.writable)
     else:
         inside = (picked >= 0) & (picked + width <= home.size)
-    verb = "write" if store else "read"
+    invalid = f"Invalid __{space}__ {'write' if store else 'read'} of size {width} bytes"
     if not inside.all():
         bad = int(picked[~inside][0])
-        miss = (
-            describe(m.memory.nearest(bad), bad, width)
-            if space == "global"
-            else f"byte {bad} of {home.size} B of {space} memory{m.variable_at(space, bad)}"
-        )
-        name = getattr(m.memory.nearest(bad), "name", None) if space == "global" else None
+        if by_offset and bad >= 1 << 31:
+            bad -= 1 << 32  # a 32-bit address before the start
+        near = variable_near(m, space, bad) if by_offset else m.memory.nearest(bad)
         m.defect(
             "out of bounds",
-            f"{width}-byte {verb} {miss}",
+            f"{invalid}: {describe(near, bad, width)}",
             bad_lanes=lanes.spread(~inside),
-            array=name,
+            array=near.name if near else None,
         )
     elif bad_alignment.any():
         bad = int(picked[bad_alignment][0])
-        near = m.memory.nearest(bad) if space == "global" else None
-        place = f"`{near.name}` + {bad - near.start} B" if near else f"{space} memory + {bad} B"
+        near = variable_near(m, space, bad) if by_offset else m.memory.nearest(bad)
         m.defect(
             "misaligned",
-            f"{width}-byte {verb} at {place}, which is {bad % width} bytes off a {width}-byte "
-            "boundary: the hardware faults (misaligned address)",
+            f"{invalid} at `{near.name}` + {bad - near.start} B: misaligned, {bad % align} bytes "
+            f"off a {align}-byte boundary; the hardware faults",
             bad_lanes=lanes.spread(bad_alignment),
-            array=near.name if near else None,
+            array=near.name,
         )
     elif locked.any():
-        name = m.memory.nearest(int(picked[locked][0])).name
+        near = m.memory.nearest(int(picked[locked][0]))
         m.defect(
             "write to read-only memory",
-            f"{width}-byte write to `{name}`, an array that Python marks as read-only",
+            f"{invalid}: `{near.name}` is {near.locked}",
             bad_lanes=lanes.spread(locked),
-            array=name,
+            array=near.name,
         )
     else:
         return Union(m.memory.segments, picked, width), None
     return home, ~inside | bad_alignment | locked
+
+
+def variable_near(m, space: str, offset: int) -> SimpleNamespace:
+    """The shared variable that an offset was meant for; all of the space where it has none."""
+    whole = f"{space} memory", offset, m.rows.get(space, NOWHERE).size
+    name, inside, size = m.variable(space, offset) or whole
+    return SimpleNamespace(name=name, start=offset - inside, size=size, dtype=None)
 
 
 class Union:
@@ -215,25 +242,43 @@ def load(ins, f: Form, code):
     if len(parts) != count:
         raise PtxError(f"{ins.mnemonic} moves {count} values a lane, got {len(parts)} registers")
     if space == "param":
-        return load_parameter(writes, code.parameter(source, size * count), f.type)
-    if space == "const":
-        raise refuse(ins.mnemonic, "the simulator has no constant memory")
+        if (registers := code.frame(source, size, count)) is not None:
+            return copy([code.reader(r, f.type) for r in registers], writes)
+        if code.is_argument(source):
+            return load_argument(writes, code.argument(source, size * count), f.type)
+        space = code.memory_of(source)
     read = address_of(source, code)
     shift = size.bit_length() - 1
+    polls = space not in ("local", "const", "param") and f.one_of(*POLLING) is not None
 
     def access(m, space, address):
         lanes, place, home = reach(m, space, address, size * count, "load")
+        if polls:
+            m.poll()
         if home is None:
             return
+        if m.copies is not None and space == "shared":
+            m.copies.check(m, lanes, place, size * count)
         view, first = home.typed(f.type.dtype), place >> shift
         for k, write in enumerate(writes):
-            write(m, lanes.spread(view.take(first + k if k else first)))
+            write(m, lanes.result(view.take(first + k if k else first)))
 
     run = in_space(space, access)
     return lambda m: run(m, read(m))
 
 
-def load_parameter(writes, offset: int, t):
+def copy(reads, writes):
+    """ld.param and st.param of a call whose parameters are registers."""
+    pairs = list(zip(reads, writes, strict=True))
+
+    def step(m):
+        for read, write in pairs:
+            write(m, read(m))
+
+    return step
+
+
+def load_argument(writes, offset: int, t):
     """ld.param: the kernel's arguments, one value for every lane."""
 
     def step(m):
@@ -248,18 +293,19 @@ def store(ins, f: Form, code):
     """st [a], b."""
     target, source = ins.operands
     space, (size, count) = space_of(f), width_of(f)
-    if space in ("param", "const"):
-        raise refuse(
-            ins.mnemonic,
-            "it prepares the call of a function that was not inlined (printf, __noinline__, "
-            "recursion), and calls are not in the table",
-        )
-    where = address_of(target, code)
     parts = source.parts if isinstance(source, Vector) else (source,)
     if len(parts) != count:
         raise PtxError(f"{ins.mnemonic} moves {count} values a lane, got {len(parts)}")
     reads = [code.reader(part, f.type) for part in parts]
+    if space == "const":
+        raise refuse(ins.mnemonic, "constant memory cannot be written")
+    if space == "param":
+        if (registers := code.frame(target, size, count)) is not None:
+            return copy(reads, [code.writer(r, f.type) for r in registers])
+        space = code.memory_of(target)
+    where = address_of(target, code)
     shift = size.bit_length() - 1
+    careful = code.talks  # a loop that waits may write the same to shared memory, again and again
 
     def access(m, space, address):
         values = [read(m) for read in reads]
@@ -267,11 +313,15 @@ def store(ins, f: Form, code):
         if home is None:
             return
         view, first = home.typed(f.type.dtype), place >> shift
+        changed = space == "global" or (space == "shared" and not careful)
         for k, value in enumerate(values):
             index, value = first + k if k else first, lanes.pick(value)
             if index.shape != value.shape:
                 index, value = np.broadcast_arrays(index, value)
+            if not changed and space == "shared":
+                changed = view[index].tobytes() != value.tobytes()
             view[index] = value
+        m.changes += changed
 
     run = in_space(space, access)
     return lambda m: run(m, where(m))
@@ -291,9 +341,37 @@ def convert_address(ins, f: Form, code):
     return step
 
 
+def in_window(ins, f: Form, code):
+    """isspacep p, a: does a generic address lie in a space? Global memory is what is left."""
+    space = space_of(f)
+    write, read = code.writer(ins.operands[0], TYPES["pred"]), code.address(ins.operands[1])
+
+    def step(m):
+        address = read(m)
+        windows = m.windows | ADDRESSES
+        inside = {name: (address >= a) & (address < b) for name, (a, b) in windows.items()}
+        if space != "global":
+            write(m, inside[space])
+        else:
+            write(m, ~np.logical_or.reduce([*inside.values()]))
+
+    return step
+
+
 def nothing(ins, f: Form, code):
-    """Fences and prefetches: the simulator's memory is in order, and has no cache."""
+    """Prefetches, and discards: the simulator's memory has no cache."""
     return lambda m: None
+
+
+def fence(ins, f: Form, code):
+    """membar, fence: the simulator's memory is in order anyway; observers may want to know."""
+    wide = not (f.has("cta") or f.has("proxy"))
+
+    def step(m):
+        for hear in m.watch_fence:
+            hear(m, wide)
+
+    return step
 
 
 # fmt: off
@@ -304,9 +382,17 @@ ROWS = [
     Row("st", "[a] b", KINDS, f"{SPACES} {HINTS} v2 v4", store, "memory", "memory at a = b"),
     Row("cvta", "d a", "u32 u64", f"{SPACES} to", convert_address, "move",
         "an address of one space in another"),
-    Row("prefetch", "[a]", "", f"{SPACES} L1 L2", nothing, "memory", "bring a line into a cache"),
-    Row("membar", "", "", "cta gl sys", nothing, "memory", "order memory accesses"),
-    Row("fence", "", "", "cta cluster gpu sys acq_rel sc proxy async", nothing, "memory",
+    Row("isspacep", "p a", "", SPACES, in_window, "compare", "does a lie in the space?"),
+    Row("prefetch", "[a]", "", f"{SPACES} L1 L2 L2::evict_last L2::evict_normal", nothing, "memory",
+        "bring a line into a cache; here nothing"),
+    Row("prefetchu", "[a]", "", "L1", nothing, "memory", "bring a line into L1; here nothing"),
+    Row("discard", "[a] b", "", "global L2", nothing, "memory",
+        "forget b cached bytes; here nothing"),
+    Row("applypriority", "[a] b", "", "global L2::evict_normal", nothing, "memory",
+        "how long a cache line lives; here nothing"),
+    Row("nanosleep", "a", "u32", "", nothing, "control", "wait a little; here not at all"),
+    Row("membar", "", "", "cta gl sys", fence, "memory", "order memory accesses"),
+    Row("fence", "", "", f"{FENCES} global shared::cta", fence, "memory",
         "order memory accesses"),
 ]
 # fmt: on

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ..errors import UnsupportedInstruction
 from .types import TYPES, Type
 
-__all__ = ["Form", "Row", "form", "refuse"]
+__all__ = ["Alu", "Form", "Row", "form", "refuse"]
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,7 @@ class Form:
     opcode: str
     types: tuple[Type, ...]
     modifiers: tuple[str, ...]
+    mnemonic: str = ""
 
     @property
     def type(self) -> Type:
@@ -51,6 +52,16 @@ class Row:
     meaning: str
 
 
+@dataclass(frozen=True, slots=True)
+class Alu:
+    """`function(*sources) -> result`; a second result (`d|p`) comes as a tuple of two."""
+
+    function: Callable
+    sources: tuple[Type, ...]
+    result: Type
+    second: Type | None = None
+
+
 def refuse(mnemonic: str, why: str) -> UnsupportedInstruction:
     return UnsupportedInstruction(f"{mnemonic} is not simulated: {why}", mnemonic=mnemonic)
 
@@ -69,4 +80,4 @@ def form(row: Row, suffixes: tuple[str, ...]) -> Form:
             raise refuse(mnemonic, f"the simulator's {row.opcode} knows no .{suffix}")
     if takes and not types:
         raise refuse(mnemonic, f"{row.opcode} needs a type, one of {row.types}")
-    return Form(row.opcode, tuple(types), tuple(modifiers))
+    return Form(row.opcode, tuple(types), tuple(modifiers), mnemonic)

@@ -1,4 +1,4 @@
-"""Opcodes by which lanes meet: barriers of a block, shuffles and votes of a warp.
+"""Opcodes by which the lanes of a warp meet: shuffles, votes, matches, sums.
 
 Lanes that reach one wait in the machine until their partners are there too (`m.meet`); when nobody
 is missing, which is nearly always, they go straight on.
@@ -7,6 +7,7 @@ is missing, which is nearly always, they go straight on.
 import numpy as np
 
 from ..errors import PtxError
+from ..ptx import Pair, Symbol
 from .table import Form, Row, refuse
 from .types import TYPES
 
@@ -15,24 +16,6 @@ __all__ = ["ROWS"]
 B32, PRED = TYPES["b32"], TYPES["pred"]
 LANE = np.arange(32)
 BIT = np.uint32(1) << LANE.astype(np.uint32)
-
-
-def barrier(ins, f: Form, code):
-    """bar.sync: wait for every thread of the block that has not exited."""
-    if len(ins.operands) > 1:
-        raise refuse(ins.mnemonic, "a barrier for part of the block (a thread count)")
-    read = code.reader(ins.operands[0], B32)
-
-    def step(m):
-        for hear in m.watch_barrier:
-            hear(m)
-        if m.mask is None:
-            for hear in m.watch_sync:
-                hear(m, None)
-            return None
-        return m.wait_block(int(read(m).flat[0]))
-
-    return step
 
 
 def shuffle(ins, f: Form, code):
@@ -169,7 +152,7 @@ def warp_barrier(ins, f: Form, code):
 
     def act(m, mask, values):
         for hear in m.watch_warp_sync:
-            hear(m, mask)
+            hear(m, mask, values[-1])
 
     def step(m):
         return m.meet(("bar.warp", ""), [read(m)], act)
@@ -177,8 +160,83 @@ def warp_barrier(ins, f: Form, code):
     return step
 
 
-def bar(ins, f: Form, code):
-    return (warp_barrier if f.has("warp") else barrier)(ins, f, code)
+def fellows(m, mask, members):
+    """(…, 32, 32) booleans: does lane i, of the second last axis, take lane j of the last into its
+    group? Lanes of a warp may meet in several groups at once."""
+    together = words(by_warp(m, m.active(mask))) & by_warp(m, members)
+    return together[..., None] & BIT != 0
+
+
+def pair_of(target, first, second, code):
+    """Writers of `d` and, where the instruction has it, `p` of `d|p`."""
+    d, p = (target.first, target.second) if isinstance(target, Pair) else (target, Symbol("_"))
+    return code.writer(d, first), code.writer(p, second)
+
+
+def match(ins, f: Form, code):
+    """match.sync: which lanes of the group hold the same value; all: do all of them?"""
+    everybody = f.has("all")
+    write, write_all = pair_of(ins.operands[0], B32, PRED, code)
+    reads = [code.reader(ins.operands[1], f.type), code.reader(ins.operands[2], B32)]
+
+    def act(m, mask, values):
+        value, group = by_warp(m, values[0]), fellows(m, mask, values[1])
+        same = group & (value[..., :, None] == value[..., None, :])
+        alike = (same == group).all(-1)
+        result = words(same)[..., 0]
+        write(m, flat(np.where(alike, result, np.uint32(0)) if everybody else result))
+        write_all(m, flat(alike))
+
+    def step(m):
+        return m.meet(("match", f.one_of("any", "all")), [read(m) for read in reads], act)
+
+    return step
+
+
+def flat(values):
+    """(blocks, warps, 32) → (blocks, threads)."""
+    return values.reshape(len(values), -1)
+
+
+REDUCTIONS = {"add": np.add, "min": np.minimum, "max": np.maximum}
+REDUCTIONS |= {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+
+
+def redux(ins, f: Form, code):
+    """redux.sync: a sum (or the like) over the group, for all its lanes."""
+    name, t = f.one_of(*REDUCTIONS), f.type
+    if name is None or (t.kind == "b") != (name in ("and", "or", "xor")):
+        raise refuse(ins.mnemonic, "add, min and max take .u32 or .s32; and, or, xor take .b32")
+    write = code.writer(ins.operands[0], t)
+    reads = [code.reader(ins.operands[1], t), code.reader(ins.operands[2], B32)]
+    neutral = {"and": -1, "min": np.iinfo(t.dtype).max, "max": np.iinfo(t.dtype).min}.get(name, 0)
+    idle = np.array(neutral & 0xFFFFFFFF, np.uint32).view(t.dtype)
+
+    def act(m, mask, values):
+        value, group = by_warp(m, values[0]), fellows(m, mask, values[1])
+        mine = np.where(group, value[..., None, :], idle)
+        write(m, flat(REDUCTIONS[name].reduce(mine, -1, t.dtype)))
+
+    def step(m):
+        return m.meet(("redux", name), [read(m) for read in reads], act)
+
+    return step
+
+
+def elect(ins, f: Form, code):
+    """elect.sync d|p: the lowest lane of the group is its leader."""
+    write, write_leader = pair_of(ins.operands[0], B32, PRED, code)
+    read = code.reader(ins.operands[1], B32)
+
+    def act(m, mask, values):
+        leader = fellows(m, mask, values[0]).argmax(-1)
+        write(m, flat(leader.astype(np.uint32)))
+        write_leader(m, flat(leader == LANE))
+
+    def step(m):
+        return m.meet(("elect", ""), [read(m)], act)
+
+    return step
 
 
 def active_mask(ins, f: Form, code):
@@ -193,12 +251,15 @@ def active_mask(ins, f: Form, code):
 
 # fmt: off
 ROWS = [
-    Row("bar", "a", "", "sync warp cta", bar, "barrier", "wait for the block, or for the warp"),
-    Row("barrier", "a", "", "sync aligned cta", barrier, "barrier", "wait for the block"),
     Row("shfl", "d|p a b c m", "b32", "sync up down bfly idx", shuffle, "warp",
         "read a register of another lane"),
     Row("vote", "d p m", "pred b32", "sync all any uni ballot", vote, "warp",
         "a predicate over the warp"),
+    Row("match", "d|p a m", "b32 b64", "sync any all", match, "warp",
+        "the lanes that have the same a"),
+    Row("redux", "d a m", "u32 s32 b32", "sync add min max and or xor", redux, "warp",
+        "one number from the a of all lanes"),
+    Row("elect", "d|p m", "", "sync", elect, "warp", "choose the lowest lane"),
     Row("activemask", "d", "b32", "", active_mask, "warp", "the lanes that are here"),
 ]
 # fmt: on

@@ -1,0 +1,13 @@
+// Each half of the warp waits for itself and keeps to itself.
+// expect: clean
+// launch: grid 1, block 32
+// args: x float[32] normal; y float[32] zero
+
+extern "C" __global__ void kernel(const float* x, float* y) {
+    __shared__ float slots[32];
+    const int lane = threadIdx.x;
+    const unsigned half = lane < 16 ? 0x0000ffff : 0xffff0000;
+    slots[lane] = x[lane];
+    __syncwarp(half);
+    y[lane] = slots[lane ^ 15];
+}

@@ -1,0 +1,11 @@
+// The neighbour is in the same warp, and still needs waiting for.
+// expect: race inside a warp, line 9
+// launch: grid 1, block 32
+// args: x float[32] normal; y float[32] zero
+
+extern "C" __global__ void kernel(const float* x, float* y) {
+    __shared__ float slots[32];
+    const int lane = threadIdx.x;
+    slots[lane] = x[lane];
+    y[lane] = slots[lane ^ 1];
+}
