@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from instruction_cases import CASES, PROGRAMS, program
 from isa_cases import agrees
-from ptx_lanes import lanes
+from ptx_lanes import RUNS, lanes
 
 from helpers import simt
 from helpers.simt import isa
@@ -14,11 +14,12 @@ from helpers.simt.instructions import explain
 SCHEDULES = ("lowest", "highest", 1)
 
 
+@pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_arithmetic(case):
+def test_arithmetic(case, run):
     """An instruction on registers gives the lanes that exact arithmetic gives."""
     values = case.lanes()
-    got = lanes(case.body, case.sources, values, case.results)
+    got = lanes(case.body, case.sources, values, case.results, run=run)
     for inputs, *outputs in zip(zip(*values, strict=True), *got, strict=True):
         wanted = case.expect(*inputs)
         wanted = wanted if len(case.results) == 2 else (wanted,)
@@ -26,6 +27,17 @@ def test_arithmetic(case):
             assert agrees(kind, output, want), (
                 f"{case}({', '.join(map(hex, inputs))}) = {output:#x}, expected {want}"
             )
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize(
+    ("body", "threads", "expected"), PROGRAMS, ids=[body.split(";")[0] for body, *_ in PROGRAMS]
+)
+def test_programs_on_every_machine(body, threads, expected, run):
+    """The same words on a GPU, where there is one to compare with."""
+    out = np.zeros(len(expected), np.uint32)
+    run(program(body), (1,), (threads,), [out])
+    assert out.tolist() == [w & 0xFFFFFFFF for w in expected]
 
 
 @pytest.mark.parametrize(
