@@ -65,7 +65,8 @@ def test_counters_equal_the_hardware(name, measured):
 
 def test_every_outlier_still_is_one(measured):
     """The list of outliers holds nothing that the simulator has learnt since."""
-    cases = ("shared_atom_float, stride 8, 32 lanes", "red_uniform", "async_16, stride 4")
+    cases = ["shared_atom_float, stride 8, 32 lanes", "red_uniform", "async_16, stride 4"]
+    cases += ["red_at, random", "shared_load_128, a lane a quarter"]
     pairs = [p for name in cases for p in compared(CASES[name], measured)]
     found = correlation.Correlation(tuple(pairs)).outliers()
     assert {outlier for outlier, _ in found} == set(correlation.OUTLIERS)

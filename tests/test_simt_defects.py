@@ -331,10 +331,17 @@ SILENT = {
     "race_read_beside_atomics": "racecheck leaves atomics out",
     "race_reset_beside_atomics": "racecheck leaves atomics out",
     "barrier_in_uneven_loop": "the threads that have left the loop exit, and the barrier completes",
+    "barrier_behind_a_return": "the threads that have returned exit, and the barrier completes",
     "uninitialised": "initcheck watches global memory, which a launch here always gets filled",
     "shuffle from an inactive lane": "no tool looks at shuffles",
     "outside the member mask": "no tool looks at shuffles",
 }
+# Where the tools and the simulator name different lines, or a tool accuses a correct kernel.
+ELSEWHERE = {
+    "trap_in_kernel": "the tool names the line after it",
+    "barrier_for_one_warp": "synccheck names the barrier that the other warp has come to",
+}
+ACCUSED = {"lock_in_shared_memory": "racecheck does not follow a lock made of atomics and fences"}
 
 
 def findings(case) -> dict:
@@ -355,14 +362,14 @@ def test_what_compute_sanitizer_finds_is_found_here(case):
         mine = [d for d in found.defects if d.kind in FAMILIES[tool]]
         assert mine, said
         lines = {line for d in mine for line in (d.line, *d.lines)}
-        if case.kind != "trap":  # the tool names the line after it
+        if case.name not in ELSEWHERE:
             assert all(lines & set(finding["lines"]) for finding in said), said
 
 
 @NEEDS_RECORD
 def test_compute_sanitizer_agrees_on_the_correct_kernels():
-    """On a GPU, too, none of the correct kernels has a finding."""
-    assert [c.name for c in CORRECT if findings(c)] == []
+    """On a GPU, too, none of the correct kernels has a finding, but for those listed."""
+    assert [c.name for c in CORRECT if findings(c)] == list(ACCUSED)
 
 
 @NEEDS_RECORD

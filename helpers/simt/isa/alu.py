@@ -528,7 +528,7 @@ def float_to_integer(f: Form, to: Type, source: Type) -> Callable:
     integral = INTEGRAL.get(f.one_of(*INTEGRAL), np.trunc)
     info = np.iinfo(to.dtype)
     nan_is_zero = source.dtype != np.float64 and to.size < 8
-    on_nan = 0 if nan_is_zero else 1 << (max(to.bits, 32) - 1)
+    on_nan = 0 if nan_is_zero else 1 << ((to.bits if to.bits > 8 else 32) - 1)
     nan = (
         to.dtype.type(0)
         if nan_is_zero
