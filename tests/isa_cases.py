@@ -377,7 +377,7 @@ def kind_of(f, kind):
             "infinite": size == f.infinity,
             "number": size <= f.infinity,
             "notanumber": size > f.infinity,
-            "normal": 1 << f.fraction <= size < f.infinity,
+            "normal": size == 0 or 1 << f.fraction <= size < f.infinity,
             "subnormal": 0 < size < 1 << f.fraction,
         }[kind]
 

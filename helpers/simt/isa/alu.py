@@ -331,7 +331,7 @@ def testp(f: Form) -> Alu:
         "infinite": np.isinf,
         "number": lambda a: ~np.isnan(a),
         "notanumber": np.isnan,
-        "normal": lambda a: np.isfinite(a) & (np.abs(a) >= tiny),
+        "normal": lambda a: np.isfinite(a) & ((np.abs(a) >= tiny) | (a == 0)),  # zeros count as it
         "subnormal": lambda a: (np.abs(a) < tiny) & (a != 0),
     }
     return Alu(tests[kind], (f.type,), PRED)
