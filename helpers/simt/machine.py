@@ -26,7 +26,7 @@ from .memory import GlobalMemory, Rows
 
 __all__ = ["Chunk", "Launch", "chunks", "run"]
 
-LANES = 1 << 16  # of a chunk: its registers stay in the processor's cache
+LANES = 1 << 17  # of a chunk: enough that NumPy, not Python, has the work
 SERIAL_LANES = 1 << 12  # where one lane after another gets its turn, each at the cost of all
 WORKERS = 4  # chunks at once: NumPy lets other threads work while it computes
 LOCAL_BYTES = 1 << 28  # of the local arrays of a chunk
