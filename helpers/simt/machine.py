@@ -309,11 +309,6 @@ class Chunk(Meetings):
         place, size, name = max(before)
         return short(name), offset - place, size or self.launch.dynamic_shared
 
-    def variable_at(self, space: str, offset: int) -> str:
-        """The same for a message."""
-        found = self.variable(space, offset)
-        return f", {found[1]} bytes into `{found[0]}` ({found[2]} B)" if found else ""
-
 
 def at_end(ins) -> bool:
     """Do all lanes that come to this instruction exit?"""
@@ -322,14 +317,14 @@ def at_end(ins) -> bool:
 
 def short(name: str) -> str:
     """The C++ name of a mangled function-scope variable: `_ZZ10softmax_v1E1s` is `s`."""
-    digits = ""
-    tail = name
+    if not name.startswith("_Z"):
+        return name
     for i in range(len(name) - 1, -1, -1):
         for n in range(1, len(name) - i):
             digits = name[i : i + n]
-            if digits.isdigit() and int(digits) == len(name) - i - n and name.startswith("_Z"):
+            if digits.isdigit() and int(digits) == len(name) - i - n:
                 return name[i + n :]
-    return tail
+    return name
 
 
 def unravel(index: int, shape) -> int | tuple:
@@ -339,7 +334,7 @@ def unravel(index: int, shape) -> int | tuple:
 
 
 def chunks(launch: Launch):
-    """The launch's blocks in groups that fit the cache: (first block, count)."""
+    """The launch's blocks in groups that run side by side: (first block, count)."""
     total = int(np.prod(launch.grid))
     threads = -(-int(np.prod(launch.block)) // 32) * 32
     most = SERIAL_LANES if launch.program.serial else LANES
