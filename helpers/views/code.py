@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from . import launch, versions
-from .simt.profile import Profile
+from .. import launch, versions
+from ..simt.profile import Profile
 
 __all__ = ["COUNTERS", "View", "counters", "diff", "source"]
 
