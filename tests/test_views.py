@@ -7,6 +7,7 @@ import re
 import pytest
 
 from helpers import device, launch, versions, views
+from helpers.views import code as listings
 from helpers.simt.profile import Profile
 
 RUNGS = [version.name for version in versions.ladder()]
@@ -91,13 +92,13 @@ def test_the_header_is_folded():
 )
 def test_where_a_header_ends(code, lines):
     """At the first line that is no comment, one blank line included."""
-    assert views._header(code.splitlines()) == lines
+    assert listings._header(code.splitlines()) == lines
 
 
 def test_code_cannot_become_markup():
     """What a kernel's text contains is shown, not executed; a comment may span lines."""
     code = 'if (a < b && c > d) s = "<b>"; /* <script>\nalert(1)\n</script> */ // & more\n#if 1 < 2'
-    marked = views._highlight(code)
+    marked = listings._highlight(code)
     assert [html.unescape(re.sub(r"</?i[^>]*>", "", line)) for line in marked] == code.splitlines()
     assert not any("<script" in line or "<b>" in line for line in marked)
     assert all(line.count("<i ") == line.count("</i>") for line in marked)
@@ -105,7 +106,7 @@ def test_code_cannot_become_markup():
 
 def test_the_page_decides_the_colours():
     """Code takes JupyterLab's colours, plain text keeps the page's: light and dark both work."""
-    style = views._STYLE
+    style = listings._STYLE
     assert "var(--jp-mirror-editor-keyword-color" in style
     assert not re.search(r"background(-color)?: *#", style)
 
