@@ -5,6 +5,8 @@
     python3 start.py test ...        run the tests; what follows goes to pytest
     python3 start.py lessons ...     run every notebook, or those named, without a browser
     python3 start.py lint [--fix]    check the code's style and that notebooks carry no outputs
+    python3 start.py bench ...       time the versions on a GPU; --peers, --sweep, version names
+    python3 start.py profile-gpu ... count with Nsight Compute on a GPU; version names, --out DIR
     python3 start.py bench-sim ...   how fast the simulator is here; --rows, --cols, version names
     python3 start.py venv            only set up
 
@@ -569,8 +571,16 @@ def lint(options, rest):
     return call("-m", "ruff", "check", *rest) | call("-m", "helpers.notebooks", "check", *rest)
 
 
+def bench(options, rest):
+    return become("-m", "helpers", "bench", *rest)
+
+
 def bench_sim(options, rest):
     return become("-m", "helpers.bench_sim", *rest)
+
+
+def profile_gpu(options, rest):
+    return become("-m", "helpers", "profile-gpu", *rest)
 
 
 def venv(options, rest):
@@ -582,7 +592,8 @@ def venv(options, rest):
 
 
 WORDS = collections.OrderedDict(
-    (f.__name__.replace("_", "-"), f) for f in (lab, venv, test, lessons, lint, bench_sim)
+    (f.__name__.replace("_", "-"), f)
+    for f in (lab, venv, test, lessons, lint, bench, bench_sim, profile_gpu)
 )
 
 

@@ -9,7 +9,9 @@ import dataclasses
 import json
 import math
 import os
+import re
 import sys
+import textwrap
 
 __all__ = ["main"]
 
@@ -82,8 +84,18 @@ def parser() -> Parser:
     bench = word("bench", time_versions, "time versions on a GPU, beside copies")
     bench.add_argument("versions", nargs="*", help="names that `list` shows; default v0, v1, …")
     sized(bench)
-    bench.add_argument("--repeats", type=int, default=50, help="launches a version; default 50")
+    bench.add_argument("--repeats", type=int, default=50, help="launches of each; default 50")
+    bench.add_argument("--peers", action="store_true", help="also other libraries' softmaxes")
+    bench.add_argument("--sweep", action="store_true", help="many sizes and types, peers too")
+    bench.add_argument("--out", metavar="FILE", help="write the record; a sweep's default: a file "
+                       "of its device and date in measurements/")  # fmt: skip
     on_device(bench)
+    gpu = word("profile-gpu", profile_gpu, "count on a GPU with Nsight Compute, version by version")
+    gpu.add_argument("versions", nargs="*", help="names that `list` shows; default all")
+    gpu.add_argument("--size", action="append", default=[], metavar="ROWSxCOLS",
+                     help="one of the sizes; default 4096x1024 to 4096x262144")  # fmt: skip
+    gpu.add_argument("--out", metavar="DIR", help="default measurements/nsight")
+    on_device(gpu)
     return top
 
 
@@ -265,19 +277,57 @@ def only_entry(entries, file: str) -> str:
 
 
 def time_versions(options) -> int:
+    """Time on a GPU and print the table; without one the recorded table, and exit code 2."""
     from . import bench, recorded
 
+    if options.sweep and options.versions:
+        raise Refused("UsageError", "--sweep times every version; leave the names out")
+    out = bench.writable(options.out) if options.out else None
     try:
-        names = options.versions or None
-        measured = bench.ladder(options.rows, options.cols, names, options.repeats)
+        if options.sweep:
+            path = out or bench.writable(bench.default_file())
+            measured = bench.sweep(path=path, repeats=options.repeats)
+        else:
+            names = options.versions or None
+            measured = bench.ladder(options.rows, options.cols, names, options.repeats,
+                                    peers=options.peers)  # fmt: skip
     except bench.BenchError as error:
-        figures = recorded.figures(rows=options.rows, cols=options.cols)
-        if figures and not options.json:
-            print(recorded.table(figures))
-        rows = [dataclasses.asdict(figure) for figure in figures]
-        raise Refused("BenchError", str(error), recorded=rows) from error
-    show(options, json.loads(measured.to_json()), str(measured))
+        size = {"rows": options.rows, "cols": options.cols}
+        known = recorded.newest() if options.sweep else recorded.figures(**size)
+        if known and not options.json:
+            print(recorded.table(known))
+            if old := ", ".join(dict.fromkeys(figure.name for figure in known if figure.stale)):
+                print(f"recorded with an older kernel: {old}")
+        told = [dataclasses.asdict(figure) for figure in known]
+        raise Refused("BenchError", str(error), recorded=told) from error
+    if out and not options.sweep:  # a sweep has written it
+        recorded.save(measured, out)
+    text = f"{measured}\n\n{textwrap.fill(measured.method, 100)}"
+    show(options, json.loads(measured.to_json()), text)
     return 0
+
+
+def profile_gpu(options) -> int:
+    """Run Nsight Compute over versions and sizes; where the CSV lies, and what was left out."""
+    from . import nsight
+
+    sizes = [matrix_size(text) for text in options.size] or nsight.SIZES
+    try:
+        path = nsight.run(options.versions or None, sizes, options.out)
+    except nsight.NsightError as error:
+        raise Refused("NsightError", str(error)) from error
+    about = path.with_suffix(".json")
+    left_out = json.loads(about.read_text(encoding="utf-8"))["left_out"]
+    text = [f"wrote {path}", f"wrote {about}", *(f"left out {k}: {v}" for k, v in left_out.items())]
+    show(options, {"csv": str(path), "json": str(about), "left_out": left_out}, "\n".join(text))
+    return 0
+
+
+def matrix_size(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d+)[x×](\d+)", text.strip().lower())
+    if not found:
+        raise Refused("UsageError", f"--size {text}: expected ROWSxCOLS, as in 4096x1024")
+    return int(found[1]), int(found[2])
 
 
 if __name__ == "__main__":

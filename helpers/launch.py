@@ -5,7 +5,7 @@ and the benchmark all check a kernel in one way.
 """
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -26,6 +26,7 @@ __all__ = [
     "normal",
     "profile",
     "run",
+    "trace",
 ]
 
 INT_MAX = 2**31 - 1  # rows and cols are ints in every kernel
@@ -99,6 +100,39 @@ def profile(version: Version | str, rows: int, cols: int, seed: int = 0):
     Mistakes of the kernel are in `.defects`. Raises LaunchError for a size it cannot take.
     """
     return _profiled(_version(version), rows, cols, seed)[0]
+
+
+def trace(
+    version: Version | str,
+    rows: int = 1,
+    cols: int = 64,
+    block: int | None = None,
+    block_index: int = 0,
+    x=None,
+    seed: int = 0,
+) -> simt.Trace:
+    """One block of a launch on the simulator, step by step, whatever the active device.
+
+    block: threads a block in place of the catalogue's (ValueError where the version cannot run with
+    that many). x: a C-contiguous matrix of the version's type in place of rows x cols standard
+    normals. Mistakes of the kernel are in `.defects`. Raises LaunchError for a matrix or a block
+    index that the launch has not.
+    """
+    version = _version(version)
+    if block is not None:
+        version = replace(version, block=block)
+    if x is not None:
+        x = reference.host(x)
+        _check_layout(version, x, "x")
+        rows, cols = x.shape
+    call = _simulated(version, rows, cols)
+    x = _normal_host(rows, cols, version.np_dtype, seed) if x is None else x
+    args = (x, np.empty_like(x), rows, cols)
+    with _in_file(version.file):
+        found = simt.trace(*call[:3], args, call[3], block_index)
+    for defect in found.defects:
+        defect.name_file(version.file)
+    return found
 
 
 def check(version: Version | str, rows: int, cols: int, seed: int = 0) -> reference.Comparison:
@@ -176,18 +210,23 @@ def _compiled(raw_kernel, source, entry, file, optin):
 
 def _profiled(version, rows, cols, seed):
     """(profile, x, y) of one launch on the simulator, over NumPy arrays."""
+    call = _simulated(version, rows, cols)
+    x = _normal_host(rows, cols, version.np_dtype, seed)
+    y = np.empty_like(x)
+    with _in_file(version.file):
+        seen = simt.profile(*call[:3], (x, y, rows, cols), call[3])
+    for defect in seen.defects:
+        defect.name_file(version.file)
+    return seen, x, y
+
+
+def _simulated(version, rows, cols):
+    """(compiled kernel, grid, block, dynamic bytes) of a launch on the simulator."""
     spec = device.simulated_spec()
     launch = _config(version, rows, cols, spec)
     optin = spec.shared_optin if version.staged else 0
     compiled = _compiled(simt.RawKernel, version.source, version.entry, version.file, optin)
-    x = _normal_host(rows, cols, version.np_dtype, seed)
-    y = np.empty_like(x)
-    with _in_file(version.file):
-        args = (x, y, rows, cols)
-        seen = simt.profile(compiled, launch.grid, launch.block, args, launch.shared_mem)
-    for defect in seen.defects:
-        defect.name_file(version.file)
-    return seen, x, y
+    return compiled, launch.grid, launch.block, launch.shared_mem
 
 
 @contextlib.contextmanager
@@ -209,6 +248,11 @@ def _check_matrix(version, x, name):
             f"{version.name} needs {name} as an array on the device ({device.name()}), got {kind}. "
             f"Move it there: cp.asarray({name})"
         )
+    _check_layout(version, x, name)
+
+
+def _check_layout(version, x, name):
+    """x has two dimensions, the version's type, and its rows one after another."""
     if x.ndim != 2:
         raise LaunchError(
             f"{version.name} needs {name} with 2 dimensions (rows, cols), got shape {x.shape}. "

@@ -1,7 +1,8 @@
 """Recorded results: every figure with its origin, device and date.
 
-One JSON file a device and date in `measurements/`, and `article.json` with the published figures.
-Nothing here measures; `helpers.bench` does.
+One JSON file a device and date in `measurements/`, and `article.json` with the published figures
+and claims; Nsight Compute's counters and the latencies of single instructions in folders below.
+Nothing here measures; `helpers.bench`, `helpers.nsight` and `helpers.latency` do.
 """
 
 from __future__ import annotations
@@ -15,21 +16,34 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from . import versions
+from . import specs, versions
+
+if TYPE_CHECKING:  # they bring the simulator and CuPy's checks; most readers want a figure
+    from .latency import Latencies
+    from .nsight import Report
 
 __all__ = [
     "ARTICLE",
     "CEILINGS",
+    "L2_COPY",
     "MEASUREMENTS",
+    "Claim",
     "Figure",
     "Published",
     "Record",
     "RecordError",
     "article",
+    "claim",
+    "claims",
     "figures",
+    "latency",
     "latest",
     "load",
+    "ncu",
+    "ncu_file",
+    "newest",
     "row_name",
     "save",
     "table",
@@ -39,6 +53,7 @@ __all__ = [
 MEASUREMENTS = Path(__file__).resolve().parent.parent / "measurements"
 ARTICLE = "article.json"
 CEILINGS = ("memcpy", "copy_kernel")
+L2_COPY = "l2_copy"  # the copy kernel on matrices that stay in the L2
 ORIGINS = ("live", "recorded", "article")
 
 
@@ -52,7 +67,8 @@ class Figure:
 
     us, us_q1, us_q3 are the median and quartiles of `repeats` launches in microseconds (None where
     only a bandwidth was published); gbps is effective bandwidth in 10^9 bytes/s; copy_share is the
-    share of the faster copy of the same run (0 to 1, None where no copy was measured).
+    share of the faster copy of the same run (0 to 1, None where no copy was measured). kernel is
+    the hash of the source that ran, None for memcpy, peers and what was published.
     """
 
     name: str
@@ -69,6 +85,19 @@ class Figure:
     device: str
     date: str | None
     driver: str | None
+    kernel: str | None = None
+
+    @property
+    def peak_share(self) -> float | None:
+        """Share of the data sheet's bandwidth, 0 to 1; None for a card without a data sheet."""
+        sheet = specs.of_device(self.device)
+        return self.gbps * 1e9 / sheet.bandwidth if sheet else None
+
+    @property
+    def stale(self) -> bool:
+        """True when another source ran than the catalogue's file of today."""
+        version = version_of(self.name)
+        return bool(version and self.kernel) and self.kernel != version.source_hash
 
     def label(self) -> str:
         """Origin, device and date, as every plot prints them."""
@@ -135,7 +164,9 @@ class Record:
 
 _RUN_KEYS = tuple(field.name for field in dataclasses.fields(Record))
 _SHARED_KEYS = ("device", "date", "driver")
-_ROW_KEYS = tuple(f.name for f in dataclasses.fields(Figure) if f.name not in _SHARED_KEYS)
+_ROW_KEYS = tuple(
+    f.name for f in dataclasses.fields(Figure) if f.name not in (*_SHARED_KEYS, "kernel")
+)
 _PUBLISHED_KEYS = (*_ROW_KEYS, "percent", "speedup")
 
 
@@ -158,11 +189,15 @@ def load(path: str | os.PathLike) -> Record:
         raise RecordError(f"{path}: no such file; recorded results lie in {MEASUREMENTS}") from None
     except ValueError as error:
         raise RecordError(f"{path}: not JSON ({error}); restore the file or record again") from None
+    if isinstance(raw, dict) and path.name == ARTICLE:
+        raw.pop("claims", None)
     _require(path, "the record", raw, _RUN_KEYS)
     if not isinstance(raw["rows"], list):
         raise RecordError(f"{path}: expected a list under rows, got {type(raw['rows']).__name__}")
     shared = {key: raw[key] for key in _SHARED_KEYS}
-    rows = tuple(_figure(path, number, row, shared) for number, row in enumerate(raw["rows"]))
+    rows = (_figure(path, number, row, shared) for number, row in enumerate(raw["rows"]))
+    ran = raw["kernels"]
+    rows = tuple(dataclasses.replace(row, kernel=ran.get(row.name)) for row in rows)
     return Record(**{**raw, "rows": rows})
 
 
@@ -197,10 +232,23 @@ def article(folder: str | os.PathLike = MEASUREMENTS) -> list[Published]:
 
 
 def latest(device: str = "NVIDIA H200", folder: str | os.PathLike = MEASUREMENTS) -> Record | None:
-    """The newest record of one device, None when there is none; a broken file is an error."""
-    files = (path for path in sorted(Path(folder).glob("*.json")) if path.name != ARTICLE)
-    records = [record for record in map(load, files) if record.device == device]
-    return max(records, key=lambda record: record.date or "", default=None)
+    """The newest record of one device, None when there is none; a broken file is an error.
+
+    Of two of one date the one with more rows: a sweep over sizes has the ladder's size, too.
+    """
+    return next(iter(_records(device, folder)), None)
+
+
+def newest(
+    device: str = "NVIDIA H200", folder: str | os.PathLike = MEASUREMENTS
+) -> list[Figure]:
+    """Everything recorded of one device, over all its files: of each name, size and type the row of
+    the newest file that has it. A row knows by itself whether its kernel is still the same."""
+    found: dict[tuple, Figure] = {}
+    for record in _records(device, folder):
+        for row in record.rows:
+            found.setdefault((row.name, row.rows, row.cols, row.dtype), row)
+    return list(found.values())
 
 
 def figures(
@@ -210,12 +258,107 @@ def figures(
     dtype: str = "float32",
     folder: str | os.PathLike = MEASUREMENTS,
 ) -> list[Figure]:
-    """Recorded figures of one device, size and type: its newest record's, [] when it has none."""
-    record = latest(device, folder)
-    return record.at(rows, cols, dtype) if record else []
+    """Recorded figures of one device, size and type: all from the newest record that has that size,
+    so that they share one run and its copies; [] when none has."""
+    return next(filter(None, (r.at(rows, cols, dtype) for r in _records(device, folder))), [])
 
 
-_HEADINGS = ("name", "size", "dtype", "µs", "quartiles", "GB/s", "of copy", "origin")
+def _records(device: str, folder: str | os.PathLike) -> list[Record]:
+    """The records of one device, the newest first."""
+    files = (path for path in sorted(Path(folder).glob("*.json")) if path.name != ARTICLE)
+    found = [record for record in map(load, files) if record.device == device]
+    return sorted(found, key=lambda record: (record.date or "", len(record.rows)), reverse=True)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something the articles say, as published: value is a number, a list or a table of numbers.
+
+    device is None where the article does not name one. `label()` must be shown with it.
+    """
+
+    name: str
+    value: float | list | dict
+    unit: str
+    what: str
+    device: str | None
+
+    def label(self) -> str:
+        return f"article, {self.device or 'device not named'}, as published"
+
+
+def claims(folder: str | os.PathLike = MEASUREMENTS) -> dict[str, Claim]:
+    """Every claim of article.json by name; RecordError for a file without, or with a broken one."""
+    path = Path(folder) / ARTICLE
+    load(path)  # one error for a missing or broken file
+    raw = json.loads(path.read_text(encoding="utf-8")).get("claims")
+    keys = tuple(field.name for field in dataclasses.fields(Claim) if field.name != "name")
+    if not isinstance(raw, dict):
+        raise RecordError(f"{path}: expected an object under claims, got {type(raw).__name__}")
+    for name, one in raw.items():
+        _require(path, f"claim {name}", one, keys)
+    return {name: Claim(name, **one) for name, one in raw.items()}
+
+
+def claim(name: str, folder: str | os.PathLike = MEASUREMENTS) -> Claim:
+    """One claim of the articles; RecordError listing those there are for another name."""
+    found = claims(folder)
+    if name not in found:
+        raise RecordError(f"no claim called {name!r}; article.json has {', '.join(found)}")
+    return found[name]
+
+
+def latency(
+    device: str = "NVIDIA H200", folder: str | os.PathLike = MEASUREMENTS
+) -> Latencies:
+    """The newest latencies of one device, in cycles; RecordError when there are none."""
+    from . import latency as chains
+
+    found = chains.latest(device, Path(folder) / "latency")
+    if found is None:
+        raise RecordError(f"no latencies of {device} in {Path(folder) / 'latency'}; on that GPU, "
+                          "python -m helpers.latency records them")
+    return found
+
+
+def ncu(
+    version: str,
+    rows: int = 4096,
+    cols: int = 4096,
+    device: str = "NVIDIA H200",
+    folder: str | os.PathLike = MEASUREMENTS,
+) -> Report:
+    """What Nsight Compute counted for a version at rows × cols, from the newest record that has it.
+
+    `.beside()` sets the simulator's counters beside it. RecordError listing the sizes there are.
+    """
+    from .nsight import stored
+
+    wanted = versions.get(version)
+    found = [r for r in stored.reports(folder) if r.device == device and r.kernel == wanted.entry]
+    for report in found:
+        if (report.rows, report.cols) == (rows, cols):
+            return report
+    sizes = ", ".join(dict.fromkeys(f"{r.rows}×{r.cols}" for r in found)) or "nothing"
+    raise RecordError(f"Nsight Compute has not measured {version} at {rows}×{cols} on {device}; it "
+                      f"has {sizes}. On a GPU: python3 start.py profile-gpu {version}")
+
+
+def ncu_file(
+    path: str | os.PathLike, kernel: str | None = None, launch: str | int | None = None
+) -> Report:
+    """A reader's own CSV export of Nsight Compute: the one launch in it, or the one asked for.
+
+    kernel: a version, or a part of a kernel's name; launch: an ID of the file. Of several launches
+    that are alike the last is taken. Raises FileNotFoundError; nsight.ExportError for a file that
+    is no export, or that leaves a choice, listing what it has.
+    """
+    from .nsight import stored
+
+    return stored.choose(path, kernel, launch)
+
+
+_HEADINGS = ("name", "size", "dtype", "µs", "quartiles", "GB/s", "of copy", "of peak", "origin")
 
 
 def table(rows: Iterable[Figure]) -> str:
@@ -242,7 +385,8 @@ def _cells(row: Figure) -> tuple[str, ...]:
 
     quartiles = "–" if row.us_q1 is None else f"{row.us_q1:.1f}–{row.us_q3:.1f} of {row.repeats}"
     return (row.name, f"{row.rows}×{row.cols}", row.dtype, number(row.us, ".1f"), quartiles,
-            number(row.gbps, ".0f"), number(row.copy_share, ".0%"), row.label())
+            number(row.gbps, ".0f"), number(row.copy_share, ".0%"), number(row.peak_share, ".0%"),
+            row.label())
 
 
 def _row(row: Figure) -> dict:

@@ -1,4 +1,4 @@
-"""`python -m helpers.ship`: compile the catalogue's kernels into the PTX shipped with the package.
+"""`python -m helpers.ship`: compile the lessons' kernels into the PTX shipped with the package.
 
 Where NVRTC cannot be installed, the lessons run from that PTX. Run this after every change of a
 `.cu` file; a test fails until it is done.
@@ -12,8 +12,9 @@ __all__ = ["main", "sources"]
 
 
 def sources() -> list[str]:
-    """Every source that must run without a compiler: the catalogue's, and the doctor's probe."""
-    return [*(version.source for version in versions.VERSIONS.values()), device.PROBE]
+    """Every source that must run without a compiler: versions, probes, and the doctor's own."""
+    catalogue = (version.source for version in versions.VERSIONS.values())
+    return [*catalogue, *map(versions.probe, versions.probes()), device.PROBE]
 
 
 def main() -> None:

@@ -3,9 +3,10 @@
 Nothing here was measured by this project: each record names where its figures come from.
 """
 
+import re
 from dataclasses import dataclass
 
-__all__ = ["SPECS", "Spec", "effective_bandwidth", "get"]
+__all__ = ["SPECS", "Spec", "effective_bandwidth", "get", "of_device"]
 
 KB = 1024
 MB = 1024 * KB
@@ -20,7 +21,8 @@ class Spec:
 
     bandwidth is in bytes/s (10^12 for a TB/s), fp32_flops in operations/s without tensor cores;
     l2, shared_per_sm, shared_default and shared_optin in bytes (1 KB = 1024), the last two a
-    block: what every kernel may use, and what it may use after asking for more.
+    block: what every kernel may use, and what it may use after asking for more; blocks_per_sm is
+    the most an SM holds, however small they are.
     """
 
     name: str
@@ -35,6 +37,23 @@ class Spec:
     source: str
     shared_default: int = 48 * KB
     registers_per_sm: int = 65536
+    blocks_per_sm: int = 32
+
+    def room(self, threads: int, shared: int) -> dict[str, int]:
+        """How many blocks of `threads` threads and `shared` bytes an SM has room for, by each of
+        its limits; the least of them counts, registers aside (only the assembler knows those).
+
+        Shared memory is handed out in units, and from compute capability 8.0 on the system takes
+        1 KB of each block's.
+        """
+        unit, reserved = (128, KB) if self.compute_capability >= (8, 0) else (256, 0)
+        each = -(-(shared + reserved) // unit) * unit
+        fits = shared <= self.shared_optin
+        return {
+            "blocks": self.blocks_per_sm,
+            "threads": self.threads_per_sm // (-(-threads // 32) * 32),
+            "shared memory": (self.shared_per_sm // each if each else self.blocks_per_sm) * fits,
+        }
 
 
 SPECS: dict[str, Spec] = {
@@ -48,6 +67,7 @@ SPECS: dict[str, Spec] = {
         shared_optin=64 * KB,
         threads_per_sm=1024,
         fp32_flops=8.1e12,
+        blocks_per_sm=16,
         source=f"NVIDIA T4 data sheet; SMs, L2: Turing architecture white paper; limits: {GUIDE}",
     ),
     "laptop": Spec(
@@ -60,6 +80,7 @@ SPECS: dict[str, Spec] = {
         shared_optin=99 * KB,
         threads_per_sm=1536,
         fp32_flops=20.0e12,  # 4608 cores, 2 operations each, at the 2.175 GHz of the 115 W setting
+        blocks_per_sm=24,
         source=(
             "NVIDIA GeForce RTX 4070 Laptop GPU product page; L2: Ada architecture white paper; "
             f"limits: {GUIDE}"
@@ -116,6 +137,22 @@ def get(name: str) -> Spec:
         return SPECS[name.lower()]
     except KeyError:
         raise ValueError(f"no data sheet called {name!r}; choose from {', '.join(SPECS)}") from None
+
+
+# What a driver calls the very cards above: others of the same name have another memory.
+DEVICES = {
+    "t4": r"\bT4\b",
+    "laptop": r"RTX 4070 Laptop",
+    "a100": r"\bA100\b.*80 ?GB(?!.*PCIe)",
+    "h100": r"\bH100\b.*(80GB HBM3|SXM)",
+    "h200": r"\bH200\b",
+}
+
+
+def of_device(name: str) -> Spec | None:
+    """The data sheet of the card that a driver calls `name`; None when there is none."""
+    found = (key for key, pattern in DEVICES.items() if re.search(pattern, name))
+    return next((SPECS[key] for key in found), None)
 
 
 def effective_bandwidth(rows: int, cols: int, itemsize: int, seconds: float) -> float:

@@ -11,6 +11,7 @@ import types
 import numpy as np
 
 from .simt import RawKernel, RawModule, current_spec
+from .simt.memory import unwritten
 
 __all__ = [
     "RawKernel",
@@ -79,14 +80,26 @@ def made_by(function):
     return make
 
 
-arange, array, empty, full, linspace, ones, zeros = map(
-    made_by, (np.arange, np.array, np.empty, np.full, np.linspace, np.ones, np.zeros)
+def made_empty(function):
+    """`made_by` of a constructor that leaves memory as it finds it: here it gets a pattern, so that
+    the simulator knows what nobody has written."""
+    make = made_by(function)
+
+    @functools.wraps(function)
+    def marked(*args, **kwargs):
+        made = make(*args, **kwargs)
+        return unwritten(made) if made.flags.c_contiguous and not made.dtype.hasobject else made
+
+    return marked
+
+
+arange, array, full, linspace, ones, zeros = map(
+    made_by, (np.arange, np.array, np.full, np.linspace, np.ones, np.zeros)
 )
-ascontiguousarray, concatenate, empty_like, full_like, ones_like, zeros_like = map(
-    made_by,
-    (np.ascontiguousarray, np.concatenate)
-    + (np.empty_like, np.full_like, np.ones_like, np.zeros_like),
+ascontiguousarray, concatenate, full_like, ones_like, zeros_like = map(
+    made_by, (np.ascontiguousarray, np.concatenate, np.full_like, np.ones_like, np.zeros_like)
 )
+empty, empty_like = map(made_empty, (np.empty, np.empty_like))
 
 
 def asarray(a, dtype=None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "Picture", "Theme", "picture", "theme"]
+__all__ = ["COLOURS", "Mark", "Picture", "Theme", "mark", "picture", "theme"]
 
 # Okabe and Ito's palette, which the common colour-vision deficiencies keep apart.
 COLOURS = {
@@ -23,6 +24,10 @@ COLOURS = {
     "vermillion": "#D55E00",
     "purple": "#CC79A7",
 }
+# A rung of the ladder has one colour and one marker in every chart, by its place on the ladder.
+_RUNGS = ("vermillion", "purple", "sky", "green", "blue", "orange")
+_MARKERS = "osD^vPX*h8"
+_OTHERS = "<>pdH1234"  # of rows that are no rung; they are grey or in the page's ink
 # In a notebook's HTML ink and paper become the page's own, so one picture serves both themes.
 _PAGE_INK = "currentColor"
 _PAGE_PAPER = "var(--jp-layout-color0, var(--vscode-editor-background, Canvas))"
@@ -82,6 +87,29 @@ def _applied(rc):
 def theme(dark: bool = False) -> Theme:
     """The project's look, on white or (dark=True) on near-black paper."""
     return Theme("#e8e8e6", "#111111") if dark else Theme("#1b1b1d", "#ffffff")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How one row of a record is drawn in every chart: colour, marker, line style."""
+
+    colour: str
+    marker: str
+    line: object = "solid"
+
+
+def mark(name: str, look: Theme, among: Sequence[str] = ()) -> Mark:
+    """The mark of a version by its rung; of a copy or a peer by its place `among` its own kind."""
+    if name[:1] == "v" and name[1:].isdigit():
+        place = int(name[1:])
+        style = "solid" if place < len(_RUNGS) else (0, (5, 1))
+        return Mark(COLOURS[_RUNGS[place % len(_RUNGS)]], _MARKERS[place % len(_MARKERS)], style)
+    if name in ("copy_kernel", "copy"):
+        return Mark(look.ink, "|")
+    if name == "memcpy":
+        return Mark(look.ink, "_", (0, (1, 1)))
+    place = among.index(name) if name in among else 0
+    return Mark(look.quiet, _OTHERS[place % len(_OTHERS)], (0, (4, 1 + place % 3, 1, 1)))
 
 
 class Picture(Figure):

@@ -13,9 +13,10 @@ import numpy as np
 
 from .specs import Spec
 
-__all__ = ["VERSIONS", "SourceError", "Version", "get", "ladder"]
+__all__ = ["VERSIONS", "SourceError", "Version", "get", "ladder", "probe", "probes"]
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels_cu"
+PROBES = KERNELS / "probes"
 MAX_THREADS = 1024  # threads a block, on every GPU
 # Kernels count columns in an int and look at most 4 elements a thread past the end.
 MAX_COLS = 2**31 - 1 - 4 * MAX_THREADS
@@ -118,22 +119,7 @@ class Version:
     @property
     def source(self) -> str:
         """The text of the `.cu` file as it is now. Raises SourceError when it cannot be read."""
-        try:
-            text = self.path.read_text(encoding="utf-8-sig")  # some editors put a mark in front
-        except FileNotFoundError:
-            why = "there is no such file"
-        except UnicodeDecodeError as error:
-            why = f"it is not UTF-8 (byte {error.start}); save it as UTF-8, or"
-        except OSError as error:
-            why = f"it cannot be read ({error.strerror})"
-        else:
-            if "\0" not in text:
-                return text
-            why = "it holds a NUL character, where a compiler would stop reading"
-        raise SourceError(
-            f"{self.name} should be in {self.path}, and {why}; "
-            f"restore it with: git checkout -- kernels_cu/{self.file}"
-        )
+        return _read(self.path, self.name)
 
     @property
     def source_hash(self) -> str:
@@ -263,3 +249,38 @@ def get(name: str) -> Version:
 def ladder() -> list[Version]:
     """The rungs V0, V1, … that are compared with each other, slowest idea first."""
     return [version for name, version in VERSIONS.items() if name[0] == "v" and name[1:].isdigit()]
+
+
+def probe(name: str) -> str:
+    """The source of kernels_cu/probes/<name>.cu: a small kernel that shows one thing, no version.
+
+    Raises ValueError listing the probes there are, SourceError when the file cannot be read.
+    """
+    if name not in probes():
+        raise ValueError(f"no probe called {name!r}; choose from {', '.join(probes())}")
+    return _read(PROBES / f"{name}.cu", name)
+
+
+def probes() -> list[str]:
+    """The names of all probes."""
+    return sorted(path.stem for path in PROBES.glob("*.cu"))
+
+
+def _read(path: Path, name: str) -> str:
+    """The text of a `.cu` file; SourceError says which, why it cannot be read, and the cure."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # some editors put a mark in front
+    except FileNotFoundError:
+        why = "there is no such file"
+    except UnicodeDecodeError as error:
+        why = f"it is not UTF-8 (byte {error.start}); save it as UTF-8, or"
+    except OSError as error:
+        why = f"it cannot be read ({error.strerror})"
+    else:
+        if "\0" not in text:
+            return text
+        why = "it holds a NUL character, where a compiler would stop reading"
+    place = f"kernels_cu/{path.relative_to(KERNELS).as_posix()}"
+    raise SourceError(
+        f"{name} should be in {path}, and {why}; restore it with: git checkout -- {place}"
+    )

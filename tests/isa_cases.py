@@ -222,18 +222,23 @@ def funnel(way, mode):
 
 def field_values(kind, count):
     """Values with start and length of a bit field, beyond the width and beyond 255 too."""
-    places = (0, 1, 5, 16, 31, 32, 33, 63, 64, 65, 255, 256, 260)
+    places = (0, 1, 5, 16, 31, 32, 33, 63, 64, 65, 255, 256, 260, 1 << 31, (1 << 32) - 1)
     numbers = (0, 0x5A5A5A5A5A5A5A5A, 0x80000000_80000000, 2**64 - 1)
     mask = (1 << bits_of(kind)) - 1
     rows = itertools.product(*[[v & mask for v in numbers]] * count, places, places)
     return tuple(zip(*rows, strict=True))
 
 
+def amounts(n, *counts):
+    """Start and length as an H200 takes them: the low byte for a 32-bit field, all for 64 bits."""
+    return (v & 255 if n == 32 else v for v in counts)
+
+
 def extract(kind):
     n = bits_of(kind)
 
     def run(a, start, length):
-        start, length = start & 255, length & 255
+        start, length = amounts(n, start, length)
         top = a >> min(start + length - 1, n - 1) & 1 if length and kind[0] == "s" else 0
         return sum(
             (a >> start + i & 1 if i < length and start + i < n else top) << i for i in range(n)
@@ -244,8 +249,8 @@ def extract(kind):
 
 def insert(n):
     def run(a, b, start, length):
-        start, length = start & 255, length & 255
-        for i in range(length):
+        start, length = amounts(n, start, length)
+        for i in range(min(length, n)):
             if start + i < n:
                 b = b & ~(1 << start + i) | (a >> i & 1) << start + i
         return b

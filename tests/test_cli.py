@@ -1,5 +1,6 @@
 """python -m helpers: what it prints, its exit codes, and its errors without a traceback."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -217,37 +218,82 @@ def figure(name="v1", us=70.0):
     )  # fmt: skip
 
 
-def test_bench_on_the_simulator_shows_the_recorded_table(cli, monkeypatch):
+@pytest.fixture
+def known(monkeypatch):
+    """A record with one figure at the default size, and one of a long row."""
+    mine = dataclasses.replace(figure(), kernel=versions.get("v1").source_hash)
+    rows = (mine, dataclasses.replace(mine, cols=65536, us=99.0))
+    record = recorded.Record("NVIDIA H200", "580", "2026-11-30", "a method", {},
+                             {"v1": mine.kernel}, rows)  # fmt: skip
+    monkeypatch.setattr(recorded, "_records", lambda *_: [record])
+    return record
+
+
+def test_bench_on_the_simulator_shows_the_recorded_table(cli, known):
     """No time is made up: the recorded figures are shown with their device and date."""
-    monkeypatch.setattr(recorded, "figures", lambda **size: [figure()])
     code, out, err = cli("bench")
     assert code == 2
     assert "no clock" in err
     assert "recorded, NVIDIA H200, 2026-11-30" in out
+    assert "older kernel" not in out
+    assert "99.0" not in out
     told = json.loads(cli("bench", "--json")[1])
     assert told["error"]["kind"] == "BenchError"
-    assert told["recorded"][0]["name"] == "v1"
-    assert told["recorded"][0]["us"] == 70.0
+    assert [(row["name"], row["us"]) for row in told["recorded"]] == [("v1", 70.0)]
 
 
-def test_bench_prints_what_was_measured(cli, monkeypatch):
-    """On a GPU the record is printed; the words of the command line reach the bench."""
+def test_a_sweep_on_the_simulator_shows_every_recorded_size(cli, known):
+    """The whole table, where the ladder's is that of one size."""
+    code, out, err = cli("bench", "--sweep")
+    assert code == 2
+    assert "no clock" in err
+    assert all(us in out for us in ("70.0", "99.0"))
+
+
+def test_bench_names_recorded_kernels_that_have_changed_since(cli, known, monkeypatch):
+    """Their figures are shown, but not as if they were of today's source."""
+    old = [dataclasses.replace(row, kernel="another source") for row in known.rows]
+    monkeypatch.setattr(recorded, "figures", lambda **size: old)
+    assert "recorded with an older kernel: v1" in cli("bench")[1]
+
+
+def test_bench_prints_what_was_measured(cli, known, monkeypatch, tmp_path):
+    """On a GPU the record is printed and written; the command line's words reach the bench."""
     asked = []
-    record = recorded.Record(
-        "NVIDIA H200", "580", "2026-11-30", "a method", {}, {"v1": "hash"}, (figure(),)
-    )
 
-    def ladder(*args):
-        asked.append(args)
-        return record
+    def ladder(*args, **more):
+        asked.append((*args, more))
+        return known
 
     monkeypatch.setattr(bench, "ladder", ladder)
     words = ("bench", "v1", "v3", "--rows", "64", "--cols", "128", "--repeats", "7")
     code, out, _ = cli(*words)
     assert code == 0
-    assert "70.0" in out
-    assert asked == [(64, 128, ["v1", "v3"], 7)]
+    assert "70.0" in out and "a method" in out  # noqa: PT018
+    assert asked == [(64, 128, ["v1", "v3"], 7, {"peers": False})]
     assert json.loads(cli(*words, "--json")[1])["rows"][0]["name"] == "v1"
+    cli("bench", "--peers", "--out", str(tmp_path / "mine.json"))
+    assert asked[-1] == (4096, 4096, None, 50, {"peers": True})
+    assert recorded.load(tmp_path / "mine.json").kernels == known.kernels
+
+
+def test_a_sweep_is_written_to_the_file_named_or_to_the_default(cli, known, monkeypatch, tmp_path):
+    """The sweep writes as it goes; the default is a file of the device and day."""
+    asked = []
+    monkeypatch.setattr(bench, "sweep", lambda **more: asked.append(more) or known)
+    monkeypatch.setattr(bench, "default_file", lambda: tmp_path / "default.json")
+    assert cli("bench", "--sweep")[0] == 0
+    assert cli("bench", "--sweep", "--out", str(tmp_path / "a.json"), "--repeats", "9")[0] == 0
+    assert asked == [{"path": tmp_path / "default.json", "repeats": 50},
+                     {"path": tmp_path / "a.json", "repeats": 9}]  # fmt: skip
+
+
+def test_bench_refuses_before_it_measures(cli, known, tmp_path):
+    """A folder that is not there, or names for a sweep that times everything."""
+    code, _, err = cli("bench", "--out", str(tmp_path / "nowhere" / "a.json"))
+    assert (code, "there is no folder" in err) == (2, True)
+    code, _, err = cli("bench", "v1", "--sweep")
+    assert (code, "--sweep times every version" in err) == (2, True)
 
 
 def test_reader_that_stops_reading():

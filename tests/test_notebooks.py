@@ -11,7 +11,6 @@ from helpers import versions
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 LESSONS = sorted({version.lesson for version in versions.VERSIONS.values()})
-COMPLETE = ("00_start_here", "01_overflow", "02_v0_thread_per_row")  # the others are shorter
 LONGEST_FUNCTION = 40  # lines, about a screen
 EVERY = pytest.mark.parametrize("lesson", LESSONS)
 LADDER = versions.ladder()
@@ -60,10 +59,9 @@ def test_code_is_plain_and_short(lesson):
 
 @EVERY
 def test_length(lesson):
-    """A lesson is read in one sitting: 25 to 40 cells and 1,200 to 2,000 words when complete."""
-    least_cells, least_words = (25, 1200) if lesson in COMPLETE else (12, 500)
-    assert least_cells <= len(cells(lesson)) <= 40
-    assert least_words <= len(prose(lesson).split()) <= 2000
+    """A lesson is read in one sitting: 25 to 40 cells and 1,200 to 2,000 words."""
+    assert 25 <= len(cells(lesson)) <= 40
+    assert 1200 <= len(prose(lesson).split()) <= 2000
 
 
 @EVERY

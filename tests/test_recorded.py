@@ -162,6 +162,99 @@ def test_figures_come_from_the_newest_record_of_the_device(tmp_path):
     assert recorded.figures(dtype="float16", folder=tmp_path) == []
 
 
+def test_of_two_records_of_one_day_the_larger_is_the_latest(tmp_path):
+    """A sweep beside a ladder: `latest` is the sweep, and no date loses to size."""
+    sweep = record(FIGURE, dataclasses.replace(FIGURE, cols=128))
+    recorded.save(record(), tmp_path / "a.json")
+    recorded.save(sweep, tmp_path / "b.json")
+    assert len(recorded.latest(folder=tmp_path).rows) == 2
+    recorded.save(record(date="2026-12-24"), tmp_path / "c.json")
+    assert recorded.latest(folder=tmp_path).date == "2026-12-24"
+
+
+def test_figures_of_a_size_come_from_the_newest_file_that_has_it(tmp_path):
+    """One run a size, with its own copies; `newest` gathers each row from where it is newest."""
+    wide = dataclasses.replace(FIGURE, cols=128)
+    copy = dataclasses.replace(FIGURE, name="memcpy")
+    recorded.save(record(FIGURE, wide, copy), tmp_path / "sweep.json")
+    recorded.save(record(date="2026-12-24"), tmp_path / "ladder.json")
+    assert [row.date for row in recorded.figures(cols=128, folder=tmp_path)] == ["2026-11-30"]
+    assert [row.name for row in recorded.figures(folder=tmp_path)] == ["v1"]
+    gathered = {(r.name, r.cols): r.date for r in recorded.newest(folder=tmp_path)}
+    assert gathered == {
+        ("v1", 4096): "2026-12-24", ("v1", 128): "2026-11-30", ("memcpy", 4096): "2026-11-30"
+    }
+    assert recorded.newest("NVIDIA T4", tmp_path) == []
+
+
+def test_a_row_knows_whether_its_own_kernel_is_old(tmp_path):
+    """Rows of files with different kernels do not borrow each other's state."""
+    now = versions.get("v1").source_hash
+    wide = dataclasses.replace(FIGURE, cols=128)
+    recorded.save(record(wide, kernels={"v1": "0123"}), tmp_path / "old.json")
+    recorded.save(record(date="2026-12-24", kernels={"v1": now}), tmp_path / "new.json")
+    assert {r.cols: r.stale for r in recorded.newest(folder=tmp_path)} == {4096: False, 128: True}
+    assert not any(row.stale for row in recorded.article())
+    assert not dataclasses.replace(FIGURE, name="memcpy", kernel="0").stale
+
+
+@pytest.mark.parametrize(
+    ("device", "share"),
+    [("NVIDIA H200", 1903.8 / 4800), ("NVIDIA A100 80GB SXM4", 1903.8 / 2039),
+     ("NVIDIA A100-SXM4-80GB", 1903.8 / 2039), ("NVIDIA H100 80GB HBM3", 1903.8 / 3350),
+     ("Tesla T4", 1903.8 / 320), ("NVIDIA A100-SXM4-40GB", None), ("NVIDIA H100 PCIe", None),
+     ("NVIDIA A100 80GB PCIe", None), ("NVIDIA GH200 480GB", None), ("another", None)],
+)
+def test_share_of_the_data_sheet(device, share):
+    """Of the very card's bandwidth; None where only the name is the same, or nothing."""
+    found = dataclasses.replace(FIGURE, device=device).peak_share
+    assert found == (share if share is None else pytest.approx(share))
+
+
+def test_claims_are_the_articles_and_name_their_device():
+    """Each has a value, a unit and what was claimed; none can be taken for measured."""
+    found = recorded.claims()
+    assert {"shuffle_cycles", "shared_cycles", "v4_max_cols", "v4_no_fit", "traffic_three_reads",
+            "traffic_two_reads", "intensity_scalar", "intensity_vectorised"} <= set(found)
+    for one in found.values():
+        assert one.unit
+        assert one.what
+        assert one.label().startswith("article, ")
+    matrix = 4096 * 4096 * 4 / 2**20
+    assert recorded.claim("traffic_three_reads").value == 3 * matrix
+    assert recorded.claim("traffic_two_reads").value == 2 * matrix
+    chart = recorded.claim("triton_chart")
+    assert {len(series) for series in chart.value.values()} == {
+        len(recorded.claim("triton_columns").value)
+    }
+    assert chart.label() == "article, device not named, as published"
+    with pytest.raises(RecordError, match=r"no claim called 'speed'; article\.json has shuffle"):
+        recorded.claim("speed")
+
+
+def test_the_promised_and_the_measured_gain_fit_the_figures():
+    """V4 over V3 as claimed is what the article's own bandwidths give."""
+    gbps = {row.name: row.gbps for row in recorded.article()}
+    assert recorded.claim("v4_gain_measured").value == round(gbps["v4"] / gbps["v3"], 2)
+    assert recorded.claim("v4_gain_promised").value == 3 / 2
+
+
+@pytest.mark.parametrize(
+    ("claims", "says"),
+    [(..., "expected an object under claims, got NoneType"), ([], "got list"),
+     ({"x": 3}, "claim x should be an object"), ({"x": {"value": 3}}, "missing: unit, what")],
+)
+def test_broken_claims_are_refused(tmp_path, claims, says):
+    """The message names the file and the claim."""
+    raw = json.loads((recorded.MEASUREMENTS / recorded.ARTICLE).read_text("utf-8"))
+    raw = {key: value for key, value in raw.items() if key != "claims"}
+    path = tmp_path / recorded.ARTICLE
+    path.write_text(json.dumps(raw if claims is ... else {**raw, "claims": claims}), "utf-8")
+    with pytest.raises(RecordError, match=re.escape(says)) as caught:
+        recorded.claim("x", tmp_path)
+    assert str(path) in str(caught.value)
+
+
 def test_a_figure_is_stale_when_its_source_is_no_longer_the_catalogues():
     """An edited or unknown kernel is stale, memcpy never is, copy_kernel is the version copy."""
     now = {"v1": versions.get("v1").source_hash, "copy_kernel": versions.get("copy").source_hash}
@@ -183,9 +276,9 @@ def test_tables_carry_origin_device_and_date():
     """The text and the HTML table say of each row where it comes from; unknowns are dashes."""
     text = str(record(dataclasses.replace(FIGURE, us=None, us_q1=None, copy_share=None)))
     assert text.splitlines()[0].split() == ["name", "size", "dtype", "µs", "quartiles", "GB/s",
-                                            "of", "copy", "origin"]
+                                            "of", "copy", "of", "peak", "origin"]
     assert text.splitlines()[1].split() == [
-        "v1", "4096×4096", "float32", "–", "–", "1904", "–", "recorded,", "NVIDIA", "H200,",
+        "v1", "4096×4096", "float32", "–", "–", "1904", "–", "40%", "recorded,", "NVIDIA", "H200,",
         "2026-11-30",
     ]
     assert "<td>70.0–71.2 of 50</td>" in record()._repr_html_()

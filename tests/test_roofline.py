@@ -6,10 +6,11 @@ import itertools
 import matplotlib
 import matplotlib.pyplot as plt
 import pytest
-from matplotlib.text import Text
+from chart_words import apart
 
 from helpers import recorded, roofline, theme, versions
 from helpers.recorded import Figure, Record
+from helpers.roofline import drawing
 
 RUNGS = [version.name for version in versions.ladder()]
 SPEEDS = {"memcpy": 3700, "copy_kernel": 3650, "v0": 60, "v1": 1900, "v2": 1950, "v3": 3100,
@@ -37,16 +38,22 @@ def record(device="NVIDIA H200", origin="live", share=1.0, date="2026-12-02"):
 STORED = record(origin="recorded", date="2026-11-30")
 
 
+def keep(monkeypatch, rows):
+    """Let measurements/ hold these figures of the H200 and the article's."""
+    monkeypatch.setattr(recorded, "figures", lambda device, *size: [
+        row for row in rows if (row.rows, row.cols, row.dtype) == size])
+
+
 @pytest.fixture
 def stored(monkeypatch):
     """measurements/ with a record of the H200."""
-    monkeypatch.setattr(recorded, "latest", lambda device: STORED)
+    keep(monkeypatch, STORED.rows)
 
 
 @pytest.fixture
 def empty(monkeypatch):
     """measurements/ with the article alone."""
-    monkeypatch.setattr(recorded, "latest", lambda device: None)
+    keep(monkeypatch, ())
 
 
 def test_bars_reach_the_lessons_version_and_no_further(stored):
@@ -96,8 +103,8 @@ def test_a_missing_record_is_said_in_the_picture(empty):
 
 def test_a_stale_bar_is_named(monkeypatch):
     """A bar from an older kernel than the file of today is called so, once it is shown."""
-    old = dataclasses.replace(STORED, kernels={**STORED.kernels, "v2": "0123"})
-    monkeypatch.setattr(recorded, "latest", lambda device: old)
+    keep(monkeypatch, [dataclasses.replace(row, kernel="0123") if row.name == "v2" else row
+                       for row in STORED.rows])
     assert roofline.content("v4").notes == ("recorded with an older kernel: V2",)
     assert roofline.content("v1").notes == ()
 
@@ -188,29 +195,14 @@ LIVE = {
 @pytest.mark.parametrize("with_record", [True, False], ids=["record", "no-record"])
 def test_no_text_is_cut_off_or_printed_over_another(monkeypatch, upto, live, with_record):
     """At notebook width all words lie inside the picture and apart from each other."""
-    monkeypatch.setattr(recorded, "latest", lambda device: STORED if with_record else None)
-    figure = roofline.ladder(upto, LIVE[live]).figure
-    figure.canvas.draw()
-    renderer, ax = figure.canvas.get_renderer(), figure.axes[0]
-    legend = ax.get_legend()
-    low, high = ax.get_ylim()
-    ticks = [tick.label1 for tick in ax.yaxis.get_major_ticks() if low <= tick.get_loc() <= high]
-    words = [*ax.texts, *ax.get_xticklabels(), *ticks, ax.yaxis.label, legend.get_title(),
-             *legend.get_texts()]
-    boxes = [(text.get_text(), Text.get_window_extent(text, renderer)) for text in words]
-    for text, box in boxes:
-        assert 0 <= box.x0, text
-        assert 0 <= box.y0, text
-        assert box.x1 <= figure.bbox.x1, text
-        assert box.y1 <= figure.bbox.y1, text
-    for (one, a), (other, b) in itertools.combinations(boxes, 2):
-        assert not a.overlaps(b), (one, other)
+    keep(monkeypatch, STORED.rows if with_record else ())
+    apart(roofline.ladder(upto, LIVE[live]).figure)
 
 
 @pytest.mark.parametrize("values", [[], [5.0], [5.0, 5.0], [9.0, 1.0, 5.0], [4.9, 5.0, 5.1, 50.0]])
 def test_labels_are_spread_without_changing_their_order(values):
     """Neighbouring labels keep their distance, and one with room stays where its line is."""
-    places = roofline._spread(values, 2.0)
+    places = drawing.spread(values, 2.0)
     ordered = sorted(range(len(values)), key=lambda index: values[index])
     for low, high in itertools.pairwise(ordered):
         assert places[high] - places[low] >= 2.0 - 1e-9
@@ -238,7 +230,7 @@ def test_text_can_be_read_on_its_ground(dark):
     assert contrast(look.ink, look.paper) > 12
     assert contrast(look.quiet, look.paper) > 3
     for colour in theme.COLOURS.values():
-        assert contrast(roofline._on(colour), colour) >= 4.5, colour
+        assert contrast(drawing.on(colour), colour) >= 4.5, colour
 
 
 def test_the_readme_picture_is_a_png(stored, tmp_path):

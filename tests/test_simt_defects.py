@@ -15,7 +15,7 @@ from faulty.corpus import cases
 from race_programs import THREADS, expected, program
 from race_programs import source as source_of
 
-from helpers import launch, simt, versions
+from helpers import launch, simt, standin, versions
 from helpers.simt import errors
 from helpers.simt.observers.facts import facts_of
 from helpers.simt.observers.order import Order
@@ -378,3 +378,96 @@ def test_what_compute_sanitizer_misses_is_known():
     missed = [c for c in FAULTY if findings(c) == {} and not c.gpu]
     assert [c.name for c in missed if not {c.name, c.kind} & set(SILENT)] == []
     assert all(any(k in (c.name, c.kind) for c in missed) for k in SILENT)
+
+
+# ---------------------------------------------------------------------------- fresh global arrays
+def fresh(dtype=np.float32):
+    """An array as `cp.empty` makes it where there is no GPU."""
+    return standin.empty(64, dtype)
+
+
+def partly():
+    x = fresh()
+    x[7] = 1.0
+    return x
+
+
+COPY = "kernel(const T* x, T* y) { y[threadIdx.x] = x[threadIdx.x]; }"
+UPDATE = "kernel(float* x, float* y) { atomicAdd(&x[5], 1.0f); }"
+BACK = """kernel(float* x, float* y) {
+    x[threadIdx.x] = 2.0f;
+    __syncthreads();
+    y[threadIdx.x] = x[threadIdx.x ^ 40];
+}"""
+PAST = """kernel(float* x, float* y) {
+    if (threadIdx.x < 40) x[threadIdx.x] = 2.0f;
+    __syncthreads();
+    y[threadIdx.x] = x[threadIdx.x];
+}"""
+UNUSED = "kernel(float* x, float* y) { float v = x[threadIdx.x]; if (y[0] > 1.0f) y[1] = v; }"
+
+
+def exploded(source: str, ctype: str = "float") -> str:
+    source = source.replace("T*", f"{ctype}*")
+    return source.replace("kernel(", 'extern "C" __global__ void kernel(')
+
+
+@pytest.mark.parametrize(
+    ("source", "x", "element"),
+    [
+        (COPY, fresh(), "`x`[0]"),
+        (UPDATE, fresh(), "`x`[5]"),
+        (PAST, fresh(), "`x`[40]"),
+    ],
+)
+def test_arrays_that_nobody_wrote(source, x, element):
+    """An array straight from `cp.empty` that a kernel reads is named, with the element."""
+    (defect,) = run(exploded(source), (x, np.zeros(64, np.float32))).defects
+    assert (defect.kind, defect.array) == ("uninitialised", "x")
+    assert "Uninitialized __global__ memory read of size 4 bytes" in defect.message
+    assert element in defect.message
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int32, np.float16, np.uint8])
+def test_unwritten_arrays_of_other_types(dtype):
+    """Elements of any size."""
+    ctype = {"float64": "double", "int32": "int", "float16": "short", "uint8": "unsigned char"}
+    x, y = fresh(dtype), np.zeros(64, dtype)
+    if dtype is np.float16:
+        x, y = x.view(np.int16), y.view(np.int16)
+    (defect,) = run(exploded(COPY, ctype[np.dtype(dtype).name]), (x, y)).defects
+    assert defect.kind == "uninitialised"
+    assert f"read of size {np.dtype(dtype).itemsize} bytes" in defect.message
+
+
+@pytest.mark.parametrize(
+    ("source", "x", "y"),
+    [
+        (COPY, np.empty(64, np.float32), fresh()),  # NumPy's own, and a result nobody reads
+        (COPY, partly(), fresh()),  # whoever writes a part may have written all
+        (BACK, fresh(), fresh()),
+        (UNUSED, fresh(), np.zeros(64, np.float32)),
+    ],
+)
+def test_arrays_that_somebody_wrote(source, x, y):
+    """No report of what was written, by the program or by the kernel, nor of what is not used."""
+    assert run(exploded(source), (x, y)).defects == []
+
+
+def test_a_second_launch_finds_what_the_first_one_wrote():
+    """Memory that a kernel wrote is written for the next one."""
+    x = fresh()
+    fill = exploded("kernel(float* x) { if (threadIdx.x == 3) x[3] = 1.0f; }")
+    assert run(fill, (x,)).defects == []
+    assert run(exploded(COPY), (x, np.zeros(64, np.float32))).defects == []
+
+
+def test_mistakes_before_an_endless_loop_are_told():
+    """A profile that ends in an endless loop says where, and what it had found by then."""
+    source = exploded("kernel(float* x, int n) {\n  x[n] = 1.0f;\n  for (;;) x[0] += 1.0f;\n}")
+    with pytest.raises(errors.BudgetExceeded, match="spinning at line 3") as caught:
+        run(source, (np.zeros(4, np.float32), 4), block=1, budget=10_000)
+    (before,) = caught.value.before
+    assert (before.kind, before.line) == ("out of bounds", 2)
+    assert "before that, line 2: out of bounds" in str(caught.value)
+    assert caught.value.to_json()["before"][0]["array"] == "x"

@@ -461,6 +461,8 @@ def test_several_kernels_of_one_module():
     assert y.tolist() == [3.0] * 8
     with pytest.raises(simt.LaunchError, match="one, two"):
         module.get_function("three")
+    with pytest.raises(simt.LaunchError, match=r"name_expressions=\['one<float>'\].* templates"):
+        simt.RawModule(code=code, name_expressions=("one<float>",))
 
 
 # ---------------------------------------------------------------------------- not simulated

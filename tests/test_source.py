@@ -147,6 +147,32 @@ def test_comments_and_strings_hide_nothing_and_add_nothing():
     assert signature(source, "f") == "f(const float* x, int n)"
 
 
+def test_kernels_behind_macros():
+    """Macros that stand for the words before a kernel's name are read as those, also in parts."""
+    source = """
+        #define API extern "C"
+        #define KERNEL API __global__ void
+        #define HERE __global__ \\
+            void
+        KERNEL f(const float* x, int n) {}
+        KERNEL __launch_bounds__(256) g(float* y) {}
+        extern "C" HERE h(int n) {}
+        HERE k(int n) {}
+    """
+    assert entries(source) == ("f", "g", "h", "k")
+    assert signature(source, "f") == "f(const float* x, int n)"
+    assert signature(source, "h") == "h(int n)"
+    with pytest.raises(LaunchError, match='without extern "C"'):
+        parameters(source, "k")
+
+
+def test_a_macro_with_arguments_is_named():
+    """What it declares is not guessed; the message says which macro it is."""
+    source = '#define MAKE(name) extern "C" __global__ void name\nMAKE(f)(int n) {}'
+    with pytest.raises(LaunchError, match=r"'f'.* the macro MAKE\(…\) declares cannot be seen"):
+        parameters(source, "f")
+
+
 def test_missing_entry_lists_the_entries_there_are():
     """A wrong name is answered with the right ones."""
     source = 'extern "C" __global__ void f() {} extern "C" __global__ void g() {}'

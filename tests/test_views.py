@@ -7,8 +7,8 @@ import re
 import pytest
 
 from helpers import device, launch, versions, views
-from helpers.views import code as listings
 from helpers.simt.profile import Profile
+from helpers.views import code as listings
 
 RUNGS = [version.name for version in versions.ladder()]
 
@@ -92,13 +92,13 @@ def test_the_header_is_folded():
 )
 def test_where_a_header_ends(code, lines):
     """At the first line that is no comment, one blank line included."""
-    assert listings._header(code.splitlines()) == lines
+    assert listings.header(code.splitlines()) == lines
 
 
 def test_code_cannot_become_markup():
     """What a kernel's text contains is shown, not executed; a comment may span lines."""
     code = 'if (a < b && c > d) s = "<b>"; /* <script>\nalert(1)\n</script> */ // & more\n#if 1 < 2'
-    marked = listings._highlight(code)
+    marked = listings.highlight(code)
     assert [html.unescape(re.sub(r"</?i[^>]*>", "", line)) for line in marked] == code.splitlines()
     assert not any("<script" in line or "<b>" in line for line in marked)
     assert all(line.count("<i ") == line.count("</i>") for line in marked)

@@ -98,7 +98,9 @@ class LaunchError(SimulatorError, ValueError):
 class BudgetExceeded(SimulatorError):
     """A launch ran past its instruction `budget` (instructions a chunk of blocks): an endless loop,
     most likely at the line given. Of one that waits in vain, `block` and `thread` are the first
-    that do."""
+    that do. `before` has the defects that a profile had found by then."""
+
+    before = ()
 
     def __init__(self, message, *, budget=None, block=None, thread=None, **place):
         super().__init__(message, **place)
@@ -108,6 +110,13 @@ class BudgetExceeded(SimulatorError):
 
     def _where(self):
         return who(self)
+
+    def _report(self):
+        found = [f"  before that, line {d.line}: {d.kind}: {d.message}" for d in self.before]
+        return [*super()._report(), *found]
+
+    def to_json(self):
+        return super().to_json() | {"before": [d.to_json() for d in self.before]}
 
 
 class Defect(SimulatorError):

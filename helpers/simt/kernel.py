@@ -209,8 +209,15 @@ class RawModule:
         options=(),
         backend="nvrtc",
         enable_cooperative_groups=False,
+        name_expressions=None,
         **others,
     ):
+        if name_expressions:
+            raise LaunchError(
+                f"RawModule(name_expressions={list(name_expressions)!r}): the simulator does not "
+                'instantiate templates by name. Give each instance a kernel of its own, extern "C" '
+                "__global__, that calls the template as a __device__ function"
+            )
         if code is None:
             raise LaunchError(
                 f"the simulator needs CUDA C++ source: RawModule(code=…); path={path!r} names a "

@@ -38,8 +38,8 @@ PATIENCE = 8  # looks at memory that does not change, after which a loop makes w
 SHARED_WINDOW = (0x0100_0000_0000, 0x0100_0100_0000)
 LOCAL_WINDOW = (0x0200_0000_0000, 0x0200_0100_0000)
 WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
-EVENTS = ("chunk", "instruction", "access", "branch", "barrier", "sync", "warp_sync", "fence")
-EVENTS += ("shuffle", "async_commit", "async_wait", "mbarrier")
+EVENTS = ("chunk", "instruction", "run", "access", "branch", "barrier", "sync", "warp_sync")
+EVENTS += ("fence", "shuffle", "async_commit", "async_wait", "mbarrier")
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,7 @@ class Chunk(Meetings):
         self.free = None  # the mask of the fragment that runs, when no other lane is alive
         self.fragments = {0: self.alive}
         self.selections: tuple = (None, {})  # (mask, {shape: Lanes}): the last mask's, kept
+        self.spans: dict = {}  # register → its last value that was an address, and that as a Span
         self.meetings: dict = {}  # (kind, mode) → [Parked]
         self.barriers: dict = {}  # barrier number → [Parked]
         self.executed = self.changes = 0  # instructions; those that may have changed memory
@@ -133,6 +134,7 @@ class Chunk(Meetings):
             self.mask = fragments.pop(pc)
             alone = not (fragments or self.meetings or self.barriers)
             self.free = self.mask if alone else NOBODY
+            first = pc
             while True:
                 self.pc = pc
                 self.executed += 1
@@ -144,17 +146,18 @@ class Chunk(Meetings):
                 go = steps[pc](self)
                 if go is None:
                     pc += 1
-                elif go == STOP:
+                    if pc not in fragments:
+                        continue
+                for hear in self.watch_run:
+                    hear(self, first, self.pc)
+                if go == STOP:
                     break
-                else:
+                if go is not None:
                     pc = go
-                if fragments:
-                    if go is not None or pc in fragments:
-                        self.yield_at(pc)
-                        break
-                elif go is not None and self.polls >= self.patience:
+                if fragments or self.polls >= self.patience:
                     self.yield_at(pc)
                     break
+                first = pc
         return True
 
     def yield_at(self, pc: int) -> None:
@@ -385,6 +388,7 @@ def in_turns(launch: Launch, jobs):
         if done or chunk.changes != before:
             quiet, vain, chunk.patience = 0, 0, PATIENCE
         if done:
+            chunk.registers, chunk.spans = [], {}  # large, and nobody asks for them any more
             ended[chunk.first] = chunk
             while at in ended:
                 chunk = ended.pop(at)

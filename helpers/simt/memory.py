@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .spans import Span
+
 __all__ = ["ADDRESSES", "ALIGN", "GLOBAL_BASE", "GUARD", "VARIABLE_BASE"]
-__all__ += ["Access", "GlobalMemory", "Rows", "Segment", "describe"]
+__all__ += ["Access", "GlobalMemory", "Rows", "Segment", "describe", "never_written", "unwritten"]
 
 # Where the spaces of read-only data lie among generic addresses, and then a module's variables.
 ADDRESSES = {
@@ -22,9 +24,12 @@ VARIABLE_BASE = 0x7E00_0000_0000
 GLOBAL_BASE = 0x7F00_0000_0000
 ALIGN = 512
 GUARD = 1 << 16
+# What memory holds that nobody has written: a NaN in every floating-point type, and so odd a number
+# otherwise that no program fills an array with it.
+UNWRITTEN = np.array([0xFFF7FFAB], "<u4").view(np.uint8)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Access:
     """One memory instruction of one fragment, as observers see it, just before it happens.
 
@@ -32,21 +37,25 @@ class Access:
     is int64 within `space` (global, shared, local, const or param), broadcastable to (blocks,
     threads), as is the boolean `mask` (None: all); `width` counts the bytes of a lane. `home` is
     the memory that is hit: a Segment (or several, in a Union), or the chunk's Rows. `values` are
-    the registers stored.
+    the registers stored. `span` says the same as `address`, where that goes in even steps.
     """
 
     space: str
     kind: str
-    address: np.ndarray
+    base: np.ndarray  # int64, like the address, which lies `offset` bytes further on
     mask: np.ndarray | None
     width: int
     pc: int
     home: object
     values: tuple = ()
+    offset: int = 0
+    span: Span | None = None
 
     @property
-    def store(self) -> bool:
-        return self.kind != "load"
+    def address(self) -> np.ndarray:
+        if self.offset:
+            self.base, self.offset = self.base + self.offset, 0
+        return self.base
 
 
 class Segment:
@@ -76,6 +85,25 @@ def root_of(array: np.ndarray) -> np.ndarray:
     while isinstance(root.base, np.ndarray):
         root = root.base
     return root if root.flags.c_contiguous else array
+
+
+def unwritten(array: np.ndarray) -> np.ndarray:
+    """Fill a fresh C-contiguous array of numbers so that `never_written` knows it again."""
+    if array.dtype.kind != "b" and array.size:  # a bool of other bits misleads NumPy
+        raw = array.view(np.ndarray).reshape(-1).view(np.uint8)
+        whole = raw.size // 4 * 4
+        raw[:whole].view("<u4")[:] = UNWRITTEN.view("<u4")[0]
+        raw[whole:] = UNWRITTEN[: raw.size - whole]
+    return array
+
+
+def never_written(data: np.ndarray) -> bool:
+    """Has nobody written any of an allocation's bytes since `unwritten`? Whoever writes but a part
+    is believed to have written all of it."""
+    whole = data.size // 4 * 4
+    if not whole or not np.array_equal(data[:4], UNWRITTEN):
+        return False
+    return bool((data[:whole].view("<u4") == UNWRITTEN.view("<u4")[0]).all())
 
 
 @dataclass

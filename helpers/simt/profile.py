@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from . import kernel as kernels
 from .advice import Advice, advise
+from .errors import BudgetExceeded
 from .listing import Listing, annotate
 from .observers import Counters
 from .observers.names import GLOBAL, SECTORS, WAVEFRONTS
@@ -126,21 +127,26 @@ class Profile:
 def profile(kernel, grid, block, args, shared_mem=0, cooperative=False, **changes) -> Profile:
     """Run a kernel once on the simulator and report. Mistakes are collected, not raised.
 
-    Takes what a launch takes; `schedule`, `budget` and `races` as in `limits`.
+    Takes what a launch takes; `schedule`, `budget` and `races` as in `limits`. A launch without end
+    raises BudgetExceeded, which has the mistakes found until then in `before`.
     """
     counters, found = Counters(), []
     limits = replace(kernels.LIMITS.get(), **changes)
     limits = replace(limits, observers=(*limits.observers, counters))
-    job = kernels.launch(
-        kernel,
-        grid,
-        block,
-        args,
-        shared_mem,
-        limits=limits,
-        defects=found,
-        cooperative=cooperative,
-    )
+    try:
+        job = kernels.launch(
+            kernel,
+            grid,
+            block,
+            args,
+            shared_mem,
+            limits=limits,
+            defects=found,
+            cooperative=cooperative,
+        )
+    except BudgetExceeded as error:
+        error.before = tuple(found)
+        raise
     seen = counters.report(job.program)
     return Profile(
         kernel.name,

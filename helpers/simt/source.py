@@ -81,6 +81,8 @@ QUALIFIERS = set("const volatile __restrict__ __restrict __grid_constant__ struc
 NAMESPACE = re.compile(r"\b(?:(?:cuda|std)::)+")
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
 TOKEN = re.compile(r'\w+|"C"|::|[^\w\s]')
+MACRO = re.compile(r"^[ \t]*\#[ \t]*define[ \t]+(?P<name>\w+)(?P<takes>\()?(?P<body>[^\n]*)$", re.M)
+KERNEL = re.compile(r'__global__|"C"')
 ALIAS = re.compile(
     r"\btypedef\s+(?P<t>[\w:\s]+?)\s+(?P<tn>\w+)\s*;"
     r"|\busing\s+(?P<un>\w+)\s*=\s*(?P<u>[\w:\s]+?)\s*;"
@@ -99,10 +101,17 @@ def parameters(source: str, entry: str) -> tuple[Parameter, ...]:
     text = clean(source)
     found = declarations(text)
     if entry not in found:
+        macros = MACRO.finditer(text)
+        makers = [m["name"] for m in macros if m["takes"] and KERNEL.search(m["body"])]
         raise LaunchError(
             f"no kernel called {entry!r} in this source, which has "
             f"{', '.join(found) or 'none: no function in it is __global__'}. "
-            "Correct the name in the call or in the .cu file."
+            + (
+                f"What the macro {makers[0]}(…) declares cannot be seen: it takes arguments, and "
+                "parameters are read from the source. Write the kernel's declaration out."
+                if makers
+                else "Correct the name in the call or in the .cu file."
+            )
         )
     tokens, c_linkage = found[entry]
     if not c_linkage:
@@ -136,7 +145,7 @@ def declarations(text: str) -> dict[str, tuple[list[str], bool]]:
 
     Of a name declared twice the first counts.
     """
-    tokens = TOKEN.findall(re.sub(r"^[ \t]*#.*$", "", text, flags=re.M))
+    tokens = TOKEN.findall(re.sub(r"^[ \t]*#.*$", "", expanded(text), flags=re.M))
     found, c_linkage, in_c_block = {}, False, False
     for at, token in enumerate(tokens):
         if token == '"C"':
@@ -149,6 +158,14 @@ def declarations(text: str) -> dict[str, tuple[list[str], bool]]:
             if name:
                 found.setdefault(name, (inside, c_linkage or in_c_block))
     return found
+
+
+def expanded(text: str) -> str:
+    """The text with macros such as `#define KERNEL extern "C" __global__ void` written out."""
+    for macro in reversed([*MACRO.finditer(text)]):  # what is made of others comes behind them
+        if not macro["takes"] and KERNEL.search(macro["body"]):
+            text = re.sub(rf"\b{macro['name']}\b", lambda _, m=macro: m["body"], text)
+    return text
 
 
 def declarator(tokens, at):

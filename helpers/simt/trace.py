@@ -115,11 +115,11 @@ class Trace:
     def next(self, step: int, line: int | None = None) -> int | None:
         """The first step after `step` that enters `line` (None: any other line); None at the end.
         A line is entered from another line, or from its own end."""
-        return next((k for k in self._entries if k > step and self._goes(k, step, line)), None)
+        return next((k for k in self.entries if k > step and self._goes(k, step, line)), None)
 
     def previous(self, step: int, line: int | None = None) -> int | None:
         """The last step before `step` that enters `line` (None: any other line)."""
-        back = reversed(self._entries)
+        back = reversed(self.entries)
         return next((k for k in back if k < step and self._goes(k, step, line)), None)
 
     def next_barrier(self, step: int) -> int | None:
@@ -140,7 +140,7 @@ class Trace:
         return self.line(k) == line if line else self.line(k) != self.line(step)
 
     @cached_property
-    def _entries(self) -> list[int]:
+    def entries(self) -> list[int]:
         """Steps at which the line changes, or starts again further up."""
         steps = self.steps
         return [
@@ -175,7 +175,7 @@ class Trace:
         return [step.done.bit_count() for step in self.steps]
 
     @cached_property
-    def _runs(self) -> dict[int, list[tuple]]:
+    def pieces(self) -> dict[int, list[tuple]]:
         """Line → its pieces of straight code, each (a key for its text, its first pc, its last).
         Copies of one piece, as an inlined function has, share a key."""
         pieces = defaultdict(list)
@@ -346,7 +346,7 @@ class State:
             trace._done[: self.index + 1],
         )
         counts = {}
-        for line, pieces in sorted(trace._runs.items()):
+        for line, pieces in sorted(trace.pieces.items()):
             total = defaultdict(int)
             for key, first, last in pieces:
                 total[key] += int(lanes[first : last + 1].max())

@@ -4,6 +4,13 @@ Each picture is a pure function of a trace, a profile or a data sheet; `helpers.
 controls on some of them.
 """
 
+from .aligned import alignment
+from .coalesced import coalescing
 from .code import COUNTERS, View, counters, diff, source
+from .conflicts import banks
+from .costs import annotated
+from .residency import occupancy
+from .trees import tree
 
-__all__ = ["COUNTERS", "View", "counters", "diff", "source"]
+__all__ = ["COUNTERS", "View", "alignment", "annotated", "banks", "coalescing", "counters", "diff"]
+__all__ += ["occupancy", "source", "tree"]

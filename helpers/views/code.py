@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .. import launch, versions
 from ..simt.profile import Profile
 
-__all__ = ["COUNTERS", "View", "counters", "diff", "source"]
+__all__ = ["COUNTERS", "View", "counters", "diff", "header", "highlight", "source", "table"]
 
 # Nsight Compute's name -> what a reader calls it. Loads first, then stores.
 COUNTERS = {
@@ -45,11 +45,11 @@ def source(version: versions.Version | str, entry_only: bool = False) -> View:
     Line numbers are the file's. ValueError for a name that is not in the catalogue.
     """
     version = _version(version)
-    lines, marked = version.source.splitlines(), _highlight(version.source)
+    lines, marked = version.source.splitlines(), highlight(version.source)
     start, stop = _entry(lines, version.entry) if entry_only else (0, len(lines))
     numbered = list(zip(range(start + 1, stop + 1), lines[start:stop], strict=True))
     rows = [_line((number,), "", marked[number - 1]) for number, _ in numbered]
-    head = 0 if entry_only else _header(lines)
+    head = 0 if entry_only else header(lines)
     name = f"{version.path.name}, {version.entry}" if entry_only else version.path.name
     text = "\n".join(f"{number:4} {line}".rstrip() for number, line in numbered)
     return View(text, _listing(name, _fold(rows[:head], "header") + _shown(rows[head:])))
@@ -62,8 +62,8 @@ def diff(a: versions.Version | str, b: versions.Version | str) -> View:
     """
     a, b = _version(a), _version(b)
     old, new = a.source.splitlines(), b.source.splitlines()
-    heads = _header(old), _header(new)
-    marked = _highlight(a.source), _highlight(b.source)
+    heads = header(old), header(new)
+    marked = highlight(a.source), highlight(b.source)
     head = _diff_rows(old[: heads[0]], new[: heads[1]], marked, (0, 0))
     body = _diff_rows(old[heads[0] :], new[heads[1] :], marked, heads)
     names = a.path.name, b.path.name
@@ -97,7 +97,7 @@ def counters(
     given = any(isinstance(subject, Profile) for subject in subjects)
     size = "" if given else f"{rows}×{cols}, "  # a profile does not know its matrix
     wrong = [f"{name} made mistakes: see its profile" for name, one in columns if one.defects]
-    return _table(names, body, "; ".join([f"{size}counted by the simulator, {cards}", *wrong]))
+    return table(names, body, "; ".join([f"{size}counted by the simulator, {cards}", *wrong]))
 
 
 def _version(which: versions.Version | str) -> versions.Version:
@@ -118,7 +118,7 @@ def _ratio(sectors: int, requests: int) -> str:
     return f"{sectors / requests:.1f}" if requests else "–"
 
 
-def _header(lines: Sequence[str]) -> int:
+def header(lines: Sequence[str]) -> int:
     """How many lines the leading comment takes, the blank line after it included."""
     comment = re.match(r"(?://[^\n]*\n)+|/\*.*?\*/[^\n]*\n", "\n".join(lines) + "\n", re.DOTALL)
     count = comment.group().count("\n") if comment else 0
@@ -148,7 +148,7 @@ _TOKEN = re.compile(
 )
 
 
-def _highlight(code: str) -> list[str]:
+def highlight(code: str) -> list[str]:
     """One piece of HTML a source line; a comment over several lines is closed and reopened."""
     parts, done = [], 0
     for token in _TOKEN.finditer(code):
@@ -220,7 +220,7 @@ def _listing(title: str, parts: str, note: str = "") -> str:
     return f'<figure class="cu-view"><figcaption>{caption}</figcaption>{parts}</figure>'
 
 
-def _table(names: Sequence[str], body: Sequence[Sequence[str]], caption: str) -> View:
+def table(names: Sequence[str], body: Sequence[Sequence[str]], caption: str) -> View:
     widths = [max(map(len, column)) for column in zip(names, *body, strict=True)]
     lines = []
     for first, *others in (names, *body):

@@ -271,7 +271,7 @@ def extremum(number_wins: Callable, nan_wins: Callable, combine: Callable) -> Ca
         def run(a, b):
             y = pick(a, b)
             zeros = y == 0
-            if zeros.any():  # both zeros compare equal: let the sign bits decide
+            if np.count_nonzero(zeros):  # both zeros compare equal: let the sign bits decide
                 both = zeros & (a == b)
                 y = np.where(both, combine(a.view(bits), b.view(bits)).view(y.dtype), y)
             return y
@@ -572,8 +572,9 @@ def exponential(a):
     """2^a."""
     y = np.exp2(a)
     if a.dtype == np.float32:
-        low = (a == LOW_EX2[0]) | (a == LOW_EX2[1])
-        if low.any():
+        low = a == LOW_EX2[0]
+        low |= a == LOW_EX2[1]
+        if np.count_nonzero(low):
             y = np.where(low, np.nextafter(y, np.float32(0)), y)
     return y
 

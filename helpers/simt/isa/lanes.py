@@ -8,7 +8,9 @@ import numpy as np
 
 from .types import unsigned
 
-__all__ = ["Lanes", "blend", "joined", "selected"]
+__all__ = ["Lanes", "blend", "in_slices", "joined", "selected"]
+
+SLICE = 1 << 14  # lanes whose float64 temporaries stay in a core's cache
 
 
 def blend(mask, new, old):
@@ -98,3 +100,19 @@ def selected(m, shape) -> Lanes:
     if shape not in known:
         known[shape] = Lanes(m.mask, shape)
     return known[shape]
+
+
+def in_slices(function, *sources):
+    """function(*sources), a few blocks at a time where they are many: what it needs in between
+    stays in the cache, and asking the system for large pieces of memory costs more than filling
+    them."""
+    if max(s.size for s in sources) <= SLICE:
+        return function(*sources)
+    rows, threads = joined(*(s.shape for s in sources))
+    few, y = max(SLICE // threads, 1), None
+    for i in range(0, rows, few):
+        part = function(*(s if s.shape[0] == 1 else s[i : i + few] for s in sources))
+        if y is None:
+            y = np.empty((rows, part.shape[1]), part.dtype)
+        y[i : i + few] = part
+    return y

@@ -7,7 +7,8 @@ import numpy as np
 
 from ..errors import PtxError
 from ..memory import ADDRESSES, Access, Rows, describe
-from ..ptx import Vector
+from ..ptx import Register, Vector
+from ..spans import span_of
 from .lanes import Lanes, joined, selected
 from .table import Form, Row, refuse
 from .types import TYPES
@@ -82,6 +83,48 @@ def in_space(space: str, access):
         m.mask = whole
 
     return run
+
+
+def evenly(m, space: str, slot: int, offset: int, width: int, kind: str, values=()):
+    """`reach` for the usual case: all lanes at work, at addresses in even steps within one array.
+    The addresses are those in register `slot` + offset. Returns a Span of bytes within `home.data`,
+    and home; None when the case is another one."""
+    base = m.registers[slot]
+    known, span = m.spans.get(slot, (None, None))
+    if known is not base:  # else they are those of the last access
+        span = span_of(base.view(np.int64))
+        m.spans[slot] = base, span
+    if span is None:
+        return None
+    span = span.moved(offset)
+    home = m.memory.find(span.low, span.high + width)
+    if home is None or not span.multiple(width):
+        return None
+    if kind == "store":
+        shape = joined(*(v.shape for v in values), base.shape)
+        if not home.writable or shape != base.shape or not span.apart(width):
+            return None
+    if m.watch_access:
+        base = base.view(np.int64)
+        space = "global" if space == "generic" else space
+        access = Access(space, kind, base, None, width, m.pc, home, tuple(values), offset, span)
+        for hear in m.watch_access:
+            hear(m, access)
+    return span.moved(-home.origin), home
+
+
+def quickly(quick, operand, code, space: str, access):
+    """The step of a load or store: `quick(m, slot, offset)` where that is true, else `access`."""
+    read, run = address_of(operand, code), in_space(space, access)
+    if space in BY_OFFSET or not isinstance(operand.base, Register) or operand.base.size != 8:
+        return lambda m: run(m, read(m))
+    slot, offset = operand.base.index, operand.offset
+
+    def step(m):
+        if m.mask is not None or not quick(m, slot, offset):
+            run(m, read(m))
+
+    return step
 
 
 def reach(m, space: str, address, width: int, kind: str, values=(), align=None):
@@ -247,7 +290,6 @@ def load(ins, f: Form, code):
         if code.is_argument(source):
             return load_argument(writes, code.argument(source, size * count), f.type)
         space = code.memory_of(source)
-    read = address_of(source, code)
     shift = size.bit_length() - 1
     polls = space not in ("local", "const", "param") and f.one_of(*POLLING) is not None
 
@@ -263,8 +305,17 @@ def load(ins, f: Form, code):
         for k, write in enumerate(writes):
             write(m, lanes.result(view.take(first + k if k else first)))
 
-    run = in_space(space, access)
-    return lambda m: run(m, read(m))
+    def quick(m, slot, offset):
+        if (found := evenly(m, space, slot, offset, size * count, "load")) is None:
+            return False
+        if polls:
+            m.poll()
+        span, home = found
+        for k, write in enumerate(writes):
+            write(m, span.moved(k * size).view(home.data, f.type.dtype).copy())
+        return True
+
+    return quickly(quick, source, code, space, access)
 
 
 def copy(reads, writes):
@@ -303,7 +354,6 @@ def store(ins, f: Form, code):
         if (registers := code.frame(target, size, count)) is not None:
             return copy(reads, [code.writer(r, f.type) for r in registers])
         space = code.memory_of(target)
-    where = address_of(target, code)
     shift = size.bit_length() - 1
     careful = code.talks  # a loop that waits may write the same to shared memory, again and again
 
@@ -323,8 +373,17 @@ def store(ins, f: Form, code):
             view[index] = value
         m.changes += changed
 
-    run = in_space(space, access)
-    return lambda m: run(m, where(m))
+    def quick(m, slot, offset):
+        values = [read(m) for read in reads]
+        if (found := evenly(m, space, slot, offset, size * count, "store", values)) is None:
+            return False
+        span, home = found
+        for k, value in enumerate(values):
+            span.moved(k * size).view(home.data, f.type.dtype)[...] = value
+        m.changes += 1
+        return True
+
+    return quickly(quick, target, code, space, access)
 
 
 # ---------------------------------------------------------------------------- addresses

@@ -7,13 +7,17 @@ only the few lanes where rounding twice (to float64, then to the type) may diffe
 """
 
 from fractions import Fraction
+from functools import cache
 
 import ml_dtypes
 import numpy as np
 
+from .lanes import in_slices
+
 __all__ = ["TINY", "divide", "flush", "fma", "narrow", "plus", "saturate", "square_root", "times"]
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+LOWEST = np.iinfo(np.int64).min
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 # Fraction bits a float64 has beyond the type: they decide the rounding.
 SPARE = {F32: 29, np.dtype(np.float16): 42, BFLOAT16: 45}
@@ -23,13 +27,22 @@ TINY = {F64: 2.0**-1022, F32: 2.0**-126, np.dtype(np.float16): 2.0**-14, BFLOAT1
 
 def flush(x):
     """Subnormals become zeros of the same sign: the `.ftz` modifier."""
-    small = np.abs(x) < x.dtype.type(TINY[x.dtype])
+    small = np.abs(x) < smallest(x.dtype)
     return np.where(small, np.copysign(x.dtype.type(0), x), x) if np.count_nonzero(small) else x
+
+
+@cache
+def smallest(dtype, times: int = 1):
+    """The smallest normal number of a type, or so many times that, as a scalar of the type."""
+    return dtype.type(times * TINY[dtype])
 
 
 def saturate(x):
     """Clamp to [0, 1]; NaN becomes +0: the `.sat` modifier."""
-    return np.fmin(np.fmax(x, x.dtype.type(0)), x.dtype.type(1)) + x.dtype.type(0)
+    zero = x.dtype.type(0)
+    y = np.fmax(x, zero)
+    np.fmin(y, x.dtype.type(1), out=y)
+    return np.add(y, zero, out=y)
 
 
 # ---------------------------------------------------------------------------- float64 to the type
@@ -66,8 +79,10 @@ def odd(s, error):
 def directed(y, s, error, mode: str):
     """Correct y, the nearest value to s, to mode rz, rm or rp; the true value is s (+ error())."""
     wide = y.astype(F64)
+    if error is None:
+        return corrected(y, wide, s, mode)
     above, below, tie = wide > s, wide < s, wide == s
-    if error is not None and tie.any():
+    if tie.any():
         e = error()
         above, below = above | (tie & (e < 0)), below | (tie & (e > 0))
     if mode == "rz":
@@ -75,15 +90,24 @@ def directed(y, s, error, mode: str):
     return step(y, above, down=True) if mode == "rm" else step(y, below, down=False)
 
 
+def corrected(y, wide, s, mode: str):
+    """`directed` where s is the true value, and `wide` is y in float64."""
+    if mode == "rz":
+        return step(y, np.abs(wide) > np.abs(s), towards_zero=True)
+    return step(y, wide > s, down=True) if mode == "rm" else step(y, wide < s, down=False)
+
+
 def step(y, wrong, *, down=False, towards_zero=False):
     """The neighbouring value where `wrong`: one more or one less in the bit pattern."""
-    if not wrong.any():
+    if not np.count_nonzero(wrong):
         return y
     signed = np.dtype(f"i{y.dtype.itemsize}")
     bits = y.view(signed)
     by = wrong.astype(signed)
     if towards_zero:
         return (bits - by).view(y.dtype)
+    if y.min() > 0:  # the usual case
+        return (bits - by if down else bits + by).view(y.dtype)
     sign = (bits >> (8 * signed.itemsize - 1)) | 1
     result = (bits - by * sign if down else bits + by * sign).view(y.dtype)
     at_zero = wrong & (y == 0)
@@ -135,21 +159,51 @@ def fma(a, b, c, mode: str = "rn"):
     dtype = a.dtype
     if dtype == F64:
         return exactly(product_plus, (a, b, c), mode)
-    p = a.astype(F64) * b.astype(F64)
-    wide_c = c.astype(F64)
-    s = p + wide_c
-    if mode != "rn":
-        if mode == "rm":
-            s = zeros_down(s, p, wide_c)
-        return narrow(s, dtype, mode, lambda: two_sum(p, wide_c, s))
-    y = nearest(np.ascontiguousarray(s), dtype)
-    if s.size == 1 and clear(s, dtype):
-        return y
-    few = np.flatnonzero(doubtful(s, y))
-    if few.size and (few := few[s.reshape(-1)[few] != 0]).size:  # a zero of these is exact
-        p, wide_c, s = (v.reshape(-1)[few] for v in np.broadcast_arrays(p, wide_c, s))
-        y.reshape(-1)[few] = narrow(s, dtype, "rn", lambda: two_sum(p, wide_c, s))
+    return in_slices(lambda a, b, c: fused(a, b, c, mode), a, b, c)
+
+
+def fused(a, b, c, mode: str):
+    """fma of a type narrower than float64, whose products float64 has exactly: first as if the sum
+    were exact, too; then with more care in the few lanes where what it lost may decide."""
+    dtype, c = a.dtype, c.astype(F64)
+    p = into(np.multiply, a.astype(F64), b.astype(F64))
+    s = p + c
+    y = nearest(s, dtype)
+    if mode == "rn":
+        if s.size == 1 and clear(s, dtype):
+            return y
+        unsure = doubtful(s, y)
+    else:
+        wide = y.astype(F64)
+        unsure = wide == s
+        y = corrected(y, wide, s, mode)
+    if np.count_nonzero(unsure):
+        few = np.flatnonzero(unsure)
+        there = s.reshape(-1)[few]
+        if mode != "rn" or np.count_nonzero(there):  # a zero is exact
+            repair(y, few, there, *(lanes_of(v, s.shape, few) for v in (p, c)), mode)
     return y
+
+
+def into(operation, x, y):
+    """operation(x, y), in the memory of x, which nobody else needs, when the result fits there."""
+    return operation(x, y, out=x if x.shape == y.shape or y.size == 1 else None)
+
+
+def lanes_of(values, shape, few):
+    """Some lanes, counted through the shape, of an array that has it or broadcasts to it."""
+    if values.shape == shape:
+        return values.reshape(-1)[few]
+    return values.reshape(-1) if values.size == 1 else np.broadcast_to(values, shape).flat[few]
+
+
+def repair(y, few, s, p, c, mode: str) -> None:
+    """`fused` of a few lanes, where s = p + c, with the exact error of the sum, if it has one."""
+    if mode == "rm" and not s.all():
+        s = zeros_down(s, p, c)
+    elif not np.count_nonzero((s - p != c) | (s - c != p)):
+        return
+    y.reshape(-1)[few] = narrow(s, y.dtype, mode, lambda: two_sum(p, c, s))
 
 
 def product_plus(a, b, c):
@@ -178,8 +232,9 @@ def doubtful(s, y):
     """Lanes where an error that s has already dropped would decide the rounding: s lies exactly
     between two values of the type. Subnormals have other halfway points, so take all of them."""
     spare = SPARE[y.dtype]
-    halfway = (s.view(np.int64) << (64 - spare)) == np.iinfo(np.int64).min
-    return halfway | (np.abs(y) < y.dtype.type(2 * TINY[y.dtype]))
+    halfway = (s.view(np.int64) << (64 - spare)) == LOWEST
+    halfway |= np.abs(y) < smallest(y.dtype, 2)
+    return halfway
 
 
 def divide(a, b, mode: str = "rn"):

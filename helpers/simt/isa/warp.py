@@ -77,7 +77,7 @@ def exchange(m, mode: str, mask, value, b, c, members):
     value = by_warp(m, value)
     if b.size == 1 and c.size == 1:  # the compiler's immediates: one pattern for all warps
         pattern, valid = source_lane(mode, b.reshape(-1), c.reshape(-1))
-        result = value[..., pattern]
+        result = value.take(pattern, -1)
         j = np.broadcast_to(pattern, (1, 1, 32))
         valid = np.broadcast_to(valid, (1, m.shape[1] // 32, 32)).reshape(1, -1)
     else:

@@ -4,6 +4,7 @@ An observer has any of these methods; `m` is the chunk, its `pc`, `mask` and `sh
 
     on_chunk(m)                    a group of blocks starts
     on_instruction(m)              before an instruction
+    on_run(m, first, last)         after instructions first to last in a row, all by these lanes
     on_access(m, access)           a load or store (helpers.simt.memory.Access), before it happens
     on_branch(m, taken, rest)      a branch that parts lanes
     on_barrier(m)                  lanes arrive at a barrier of the block

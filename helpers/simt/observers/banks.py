@@ -6,7 +6,8 @@ takes as many wavefronts as the most distinct words that one bank has to give. W
 groups at once.
 Nsight Compute tells two stories of that: the counters of the hardware, which need the whole warp to
 agree, and the source view, which looks at 16 lanes of a 128-bit load by themselves and does not
-join groups that conflict. The rules reproduce every pattern of tests/calibration on an H200.
+join groups that conflict; its ideal is the smaller of what these halves add up to and of what the
+bytes of the whole warp fit in. The rules reproduce every pattern of tests/calibration on an H200.
 """
 
 from dataclasses import dataclass
@@ -43,19 +44,21 @@ def waves(lanes, active, width: int, kind: str = "load") -> Waves:
     per_group = most_in_a_bank(element, active, group, width, kind == "atomic")
     groups = per_group > 0
     if width <= 4 or kind != "load":
-        total, ideal = int(per_group.sum()), int(ideal_waves(active, width).sum())
+        total, ideal = int(per_group.sum()), int(fewest(active, width, 32).sum())
         return Waves(total, ideal, total, total - int(groups.sum()))
     agree = np.stack([alike(element, active, partner) for partner in (1, 2)])
     joined = most_in_a_bank(element, active, 2 * group, width, False)
-    return wide_load(per_group, joined, agree, ideal_waves(active, width))
+    return wide_load(per_group, joined, agree, active, width)
 
 
-def wide_load(per_group, joined, agree, ideal) -> Waves:
+def wide_load(per_group, joined, agree, active, width: int) -> Waves:
     """A 64- or 128-bit load: `joined` are the counts of two groups taken at once."""
     warps, halves = joined.shape
     by_half = agree.reshape(2, warps, halves, -1).all(-1).any(0) & (joined == 1)
     alone = per_group.reshape(warps, halves, 2).sum(-1)
-    source, best = np.where(by_half, joined, alone), np.where(by_half, 1, ideal)
+    source = np.where(by_half, joined, alone)
+    best = np.where(by_half, 1, fewest(active, width, 32 // halves)).sum(-1)
+    best = np.minimum(best, fewest(active, width, 32)[:, 0])
     whole = agree.all(-1).any(0)
     hardware = np.where(whole, joined.sum(-1), per_group.sum(-1))
     free = np.where(whole, (joined > 0).sum(-1), (per_group > 0).sum(-1))
@@ -70,9 +73,8 @@ def alike(element, active, partner: int):
     return (element == element[:, other]) | ~(active & active[:, other])
 
 
-def ideal_waves(active, width: int):
-    """The fewest wavefronts that the bytes of the active lanes fit in, by 32 or 16 lanes."""
-    lanes = min(32, 2 * WAVEFRONT // width)
+def fewest(active, width: int, lanes: int):
+    """(warps, 32 / lanes): the wavefronts that the bytes of so many lanes' active ones fit in."""
     busy = active.reshape(len(active), -1, lanes).sum(-1)
     return -(-busy * max(width, 4) // WAVEFRONT)
 

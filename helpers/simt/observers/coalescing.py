@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["SECTOR", "Touch", "touch"]
+from ..spans import Span
+
+__all__ = ["SECTOR", "Touch", "touch", "touch_evenly"]
 
 SECTOR = 5  # log2 of its bytes
 NONE = np.zeros(0, np.int64)
@@ -23,7 +25,7 @@ class Touch:
     requests: int
     sectors: int
     ideal: int
-    touched: np.ndarray
+    touched: np.ndarray | Span
 
 
 def touch(address, mask, width: int, warps: int) -> Touch:
@@ -51,6 +53,22 @@ def touch(address, mask, width: int, warps: int) -> Touch:
         if active.all():
             return full(lanes, width)
     return partial(lanes, active, width)
+
+
+def touch_evenly(span: Span, width: int, warps: int) -> Touch | None:
+    """`touch` of all lanes at addresses in even steps; None for steps that part sectors."""
+    part = (1 << SECTOR) - 1
+    if (span.down | span.across if span.across != width else span.down) & part:
+        return None
+    requests, start, down = span.rows * warps, span.start >> SECTOR, span.down >> SECTOR
+    if not span.across:  # one for all lanes of a block
+        return Touch(requests, requests, requests, Span(start, down, 0, span.rows, 1))
+    if abs(span.across) > part:  # a sector for every lane
+        touched = Span(start, down, span.across >> SECTOR, span.rows, span.columns)
+        return Touch(requests, 32 * requests, width * requests, touched)
+    more = bool(span.start & part)  # neighbours, whose first may lie in the midst of a sector
+    touched = Span(start, down, 1, span.rows, warps * width + more)
+    return Touch(requests, (width + more) * requests, width * requests, touched)
 
 
 def in_blocks(values, warps: int):

@@ -19,7 +19,7 @@ class Counters:
     def __init__(self, parts=None):
         self.parts = parts or (Requests(), Wavefronts(), Mix())
         self.requests, self.wavefronts, self.mix = self.parts
-        self.on_chunk, self.on_instruction = self.mix.chunk, self.mix.instruction
+        self.on_chunk, self.on_run = self.mix.chunk, self.mix.run
         self.on_branch = self.mix.branch
 
     def fork(self) -> "Counters":

@@ -1,16 +1,19 @@
-"""Finds values that nobody ever wrote: shared and local memory, and registers.
+"""Finds values that nobody ever wrote: registers, and shared, local and global memory.
 
 Reading such a value is not yet a mistake: the compiler may load early and throw away. So the lanes
 that hold one are followed from register to register, and reported when the value reaches a store, a
 branch or an address. Nothing is followed until there is something to follow: memory that is read
 before it was written, or a register that some path through the program reads without writing it.
+Of global memory that is known of arrays that the stand-in's `empty` made (memory.unwritten).
 """
 
 from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 
 from ..meeting import ranges
+from ..memory import never_written
 from ..ptx import Negated, Register
 from .facts import element_size, facts_of, operands_of
 from .report import element_of
@@ -22,10 +25,26 @@ SPREADS = ("vote", "match", "redux")  # one lane's value reaches all lanes of it
 
 
 class Initialised:
-    """The checker of a launch; chunks have nothing to do with each other."""
+    """The checker of a launch; of global memory its chunks share what is written: `arrays`, by the
+    address of the allocation."""
+
+    def __init__(self):
+        self.arrays: dict | None = None
+        self.lock = Lock()
+
+    def find(self, segments, grain: int) -> dict:
+        """The allocations that nobody has written when the launch begins."""
+        with self.lock:
+            if self.arrays is None:
+                self.arrays = {
+                    s.origin: Written(1, s.data.size // grain + 1)
+                    for s in segments
+                    if never_written(s.data)
+                }
+        return self.arrays
 
     def fork(self) -> "Chunk":
-        return Chunk()
+        return Chunk(self)
 
     def join(self, part: "Chunk") -> None:
         """Nothing: what a chunk finds it says at once."""
@@ -39,6 +58,7 @@ class Origin:
     access: object = None
     address: np.ndarray | None = None
     bad: np.ndarray | None = None
+    segment: object = None  # of global memory: the array
     reported: bool = field(default=False)
 
 
@@ -75,8 +95,12 @@ class Chunk:
     """The checker of one chunk of blocks. `taint` lists, for each register that holds something
     unwritten, the lanes and the Origin."""
 
+    def __init__(self, whole: Initialised):
+        self.whole = whole
+
     def on_chunk(self, m) -> None:
         self.m, self.facts = m, facts_of(m.launch.program)
+        self.arrays = self.whole.find(m.launch.memory.segments, self.facts.grain["global"])
         self.memories: dict = {}
         self.barrier = None
         self.taint = {r: [(np.ones(m.shape, bool), Origin(-1))] for r in self.facts.unset}
@@ -95,7 +119,11 @@ class Chunk:
         self.barrier = m.pc
 
     def on_access(self, m, access) -> None:
-        if access.space not in ("shared", "local") or access.home is None:
+        if access.home is None:
+            return
+        if access.space == "global" and self.arrays:
+            self.to_global(access)
+        if access.space not in ("shared", "local"):
             return
         memory = self.memories.get(access.space) or self.memory(access)
         if memory.complete and not self.taint:
@@ -109,17 +137,37 @@ class Chunk:
         address = np.broadcast_to(access.address, shape)
         row = lane // shape[1] if access.space == "shared" else lane
         shift = self.facts.grain[access.space].bit_length() - 1
-        cell, count = address.reshape(-1)[lane] >> shift, max(access.width >> shift, 1)
+        cell = address.reshape(-1)[lane] >> shift
+        count = self.touch(Origin(access.pc, access, address), memory, lane, row, cell)
+        if access.kind != "load" and access.space == "local" and self.taint:
+            self.unmark(memory, access, lane, cell, count)
+
+    def touch(self, origin: Origin, memory: Written, lane, row, cell, segment=None) -> int:
+        """Lanes touch the cells: look for unwritten ones, or note that they are written. Returns
+        how many cells each lane touches."""
+        access, shape = origin.access, origin.address.shape
+        count = max(access.width // self.facts.grain[access.space], 1)
         if access.kind in ("load", "atomic"):
             missing = memory.missing(row, cell, count)
             if missing.any():
-                bad = np.zeros(shape, bool)
-                bad.reshape(-1)[lane[missing]] = True
-                self.unwritten(Origin(access.pc, access, address, bad))
+                origin.bad, origin.segment = np.zeros(shape, bool), segment
+                origin.bad.reshape(-1)[lane[missing]] = True
+                self.unwritten(origin)
         if access.kind != "load":
             memory.mark(row, cell, count)
-            if access.space == "local" and self.taint:
-                self.unmark(memory, access, lane, cell, count)
+        return count
+
+    def to_global(self, access) -> None:
+        home, shape = access.home, self.m.shape
+        address = np.broadcast_to(access.address, shape)
+        active = np.broadcast_to(True if access.mask is None else access.mask, shape)
+        shift = self.facts.grain["global"].bit_length() - 1
+        for s in [s for s, _ in home.parts] if hasattr(home, "parts") else [home]:
+            memory = self.arrays.get(s.origin)
+            if memory is not None and not memory.complete:
+                lane = np.flatnonzero(active & (address >= s.start) & (address < s.stop))
+                cell = (address.reshape(-1)[lane] - s.origin) >> shift
+                self.touch(Origin(access.pc, access, address), memory, lane, 0, cell, s)
 
     def memory(self, access) -> Written:
         """The flags of a space; what belongs to no variable counts as written."""
@@ -146,8 +194,9 @@ class Chunk:
         """A load brings something that nobody wrote: follow it. An atomic uses it at once."""
         ins = self.m.launch.program.instructions[origin.pc]
         lanes = np.broadcast_to(origin.bad, self.m.shape)
-        if origin.access.kind == "atomic":
-            self.report(origin, lanes, "is updated by an atomic", origin.pc)
+        if origin.access.kind == "atomic" or ins.opcode == "cp":
+            how = "copied to shared memory" if ins.opcode == "cp" else "updated by an atomic"
+            self.report(origin, lanes, f"is {how}", origin.pc)
             return
         for register in self.registers(ins.operands[:1]):
             self.taint.setdefault(register, []).append((lanes, origin))
@@ -298,6 +347,9 @@ class Chunk:
             address,
             0,
         )
+        if (s := origin.segment) is not None:
+            name, offset = s.name, address - s.start
+            size = s.dtype.itemsize if s.dtype is not None else size
         element = element_of(m.launch.source, name, offset, size, access.space)
         later = f" at line {line}" if line != read else ""
         m.defect(

@@ -21,7 +21,7 @@ class Mix:
     """Executions of each instruction, in warps and lanes."""
 
     def __init__(self):
-        self.at: dict = {}  # pc → [warps, lanes]
+        self.runs: dict = {}  # (first, last) → [warps, lanes] that executed them, one by one
         self.parted = Counter()  # pc → warps that a branch divided
         self.blocks = self.warps = 0
         self._mask, self._busy = self, (0, 0)  # the last mask (at first none: no mask is a Mix)
@@ -30,8 +30,8 @@ class Mix:
         return Mix()
 
     def join(self, part: "Mix") -> None:
-        for pc, values in part.at.items():
-            add(self.at, pc, values)
+        for ends, values in part.runs.items():
+            add(self.runs, ends, values)
         self.parted += part.parted
         self.blocks += part.blocks
         self.warps += part.warps
@@ -40,26 +40,29 @@ class Mix:
         self.blocks += m.shape[0]
         self.warps += m.shape[0] * m.shape[1] // 32
 
-    def instruction(self, m) -> None:
+    def run(self, m, first: int, last: int) -> None:
         mask = m.mask
-        if mask is not self._mask:  # straight code keeps its mask
+        if mask is not self._mask:  # loops keep their mask
             self._mask, self._busy = mask, busy(m, mask)
-        own = self.at.get(m.pc)
-        if own is None:
-            self.at[m.pc] = list(self._busy)
-        else:
-            own[0] += self._busy[0]
-            own[1] += self._busy[1]
+        add(self.runs, (first, last), self._busy)
 
     def branch(self, m, taken, rest) -> None:
         both = with_lanes(m, taken) & with_lanes(m, rest)
         self.parted[m.pc] += int(both.sum()) * (m.shape[0] // both.shape[0])
 
+    def executed(self) -> dict:
+        """pc → [warps, lanes]."""
+        found: dict = {}
+        for (first, last), values in self.runs.items():
+            for pc in range(first, last + 1):
+                add(found, pc, values)
+        return found
+
     def report(self, program, tally: Tally) -> None:
         for name, value in (("blocks", self.blocks), ("warps", self.warps)):
             tally.counters[LAUNCHED[name]] += value
         kinds: dict = {}  # (line, class) → warps, lanes
-        for pc, (warps, lanes) in self.at.items():
+        for pc, (warps, lanes) in self.executed().items():
             ins, row = program.instructions[pc], program.rows[pc]
             add(kinds, (ins.line, row.counts), (warps, lanes))
             if ins.opcode in MEETINGS and "warp" not in ins.suffixes:

@@ -2,10 +2,14 @@
 
 import numpy as np
 
-from .coalescing import SECTOR, by_warp, touch
+from ..spans import Span
+from .coalescing import SECTOR, by_warp, touch, touch_evenly
 from .names import EXECUTED, GLOBAL, SECTORS, Tally
 
 __all__ = ["Requests", "add", "rows_of"]
+
+WAYS = {"load": ("read",), "store": ("written",), "atomic": ("read", "written")}
+MOST = 1 << 12  # Spans that wait to be marked
 
 
 def add(table: dict, key, values) -> None:
@@ -20,7 +24,7 @@ def add(table: dict, key, values) -> None:
 
 def rows_of(access) -> int:
     """For how many unlike blocks an access has addresses or a mask."""
-    rows = access.address.shape[0]
+    rows = access.base.shape[0]
     return rows if access.mask is None else max(rows, access.mask.shape[0])
 
 
@@ -32,11 +36,13 @@ class Requests:
         self.at: dict = {}  # pc → [requests, sectors, ideal, sectors of the hardware's counter]
         self.of: dict = {}  # (pc, array) → the same
         self.seen = {"read": {}, "written": {}} if seen is None else seen
+        self.later: set = set()  # (way, origin, bytes of the allocation, Span of sectors) to mark
 
     def fork(self) -> "Requests":
         return Requests(self.seen)
 
     def join(self, part: "Requests") -> None:
+        part.mark_all()
         for own, other in ((self.at, part.at), (self.of, part.of)):
             for key, values in other.items():
                 add(own, key, values)
@@ -60,7 +66,10 @@ class Requests:
 
     def one(self, access, mask, warps: int, times: int, table: dict, key):
         """Count an access, or the part of it that `mask` leaves; its numbers and its sectors."""
-        found = touch(access.address, mask, access.width, warps)
+        span = access.span
+        found = touch_evenly(span, access.width, warps) if span is not None else None
+        if found is None:
+            found = touch(access.address, mask, access.width, warps)
         hardware = found.sectors
         if access.kind == "atomic":
             hardware = turns(access.address, mask, warps)
@@ -70,15 +79,29 @@ class Requests:
 
     def mark(self, segment, kind: str, touched) -> None:
         """Note sectors as read or written, a byte for each of the allocation."""
-        ways = {"store": ("written",), "atomic": ("read", "written")}.get(kind, ("read",))
-        for way in ways:
-            marks = self.seen[way].get(segment.origin)
-            if marks is None:
-                fresh = np.zeros((segment.data.size >> SECTOR) + 2, bool)
-                marks = self.seen[way].setdefault(segment.origin, fresh)
-            marks[touched - (segment.origin >> SECTOR)] = True
+        for way in WAYS[kind]:
+            if isinstance(touched, Span):  # loops come back to the same ones
+                self.later.add((way, segment.origin, segment.data.size, touched))
+            else:
+                marks = self.marks(way, segment.origin, segment.data.size)
+                marks[touched - (segment.origin >> SECTOR)] = True
+        if len(self.later) > MOST:
+            self.mark_all()
+
+    def marks(self, way: str, origin: int, size: int) -> np.ndarray:
+        """The marks of an allocation."""
+        marks = self.seen[way].get(origin)
+        if marks is None:
+            marks = self.seen[way].setdefault(origin, np.zeros((size >> SECTOR) + 2, bool))
+        return marks
+
+    def mark_all(self) -> None:
+        for way, origin, size, touched in self.later:
+            touched.moved(-(origin >> SECTOR)).view(self.marks(way, origin, size))[...] = True
+        self.later.clear()
 
     def report(self, program, tally: Tally) -> None:
+        self.mark_all()
         for table, tell in ((self.at, self.tell_line), (self.of, self.tell_array)):
             for key, values in table.items():
                 pc = key if table is self.at else key[0]
