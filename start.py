@@ -8,6 +8,8 @@
     python3 start.py bench ...       time the versions on a GPU; --peers, --sweep, version names
     python3 start.py profile-gpu ... count with Nsight Compute on a GPU; version names, --out DIR
     python3 start.py bench-sim ...   how fast the simulator is here; --rows, --cols, version names
+    python3 start.py course [FOLDER] write a course for nbgrader; --only EXERCISE ..., --device gpu
+    python3 start.py test-classroom  nbgrader and JupyterHub from end to end; some minutes
     python3 start.py venv            only set up
 
 Options, after the word:
@@ -320,16 +322,33 @@ def install(stamp, want, why):
         check_room(want["cuda"])
         write_stamp({"building": True})
         run_shown([sys.executable, "-m", "venv", VENV], "Creating .venv")
-    extras = "dev" if want["cuda"] == "none" else "dev,cuda" + want["cuda"]
-    pip = [venv_python(), "-I", "-m", "pip", "install", "--no-input", "--progress-bar", "off"]
     try:
-        run_shown([*pip, "-e", ".[%s]" % extras, "-c", "constraints.txt"], "Installing")
+        pip_install("dev" if want["cuda"] == "none" else "dev,cuda" + want["cuda"], "Installing")
     except Failure:
         if todo == "update":  # pip ended by itself: what was installed before still works
             write_stamp(stamp or {})
         raise
     no_news()
     write_stamp(want)
+
+
+def pip_install(extras, what):
+    pip = [venv_python(), "-I", "-m", "pip", "install", "--no-input", "--progress-bar", "off"]
+    run_shown([*pip, "-e", ".[%s]" % extras, "-c", "constraints.txt"], what)
+
+
+def add_extra(name):
+    """Install an extra into .venv as well, once for each state of the pins."""
+    mark = os.path.join(VENV, name + ".extra")
+    pins = read_stamp()["pins"]
+    with alone():
+        if os.path.exists(mark):
+            with open(mark, encoding="utf-8") as file:
+                if file.read() == pins:
+                    return
+        pip_install(name, "Installing what a %s needs" % name)
+        with open(mark, "w", encoding="utf-8") as file:
+            file.write(pins)
 
 
 def no_news():
@@ -563,6 +582,16 @@ def test(options, rest):
     return become("-m", "pytest", *rest)
 
 
+def test_classroom(options, rest):
+    add_extra("classroom")
+    return become("-m", "pytest", "-s", "classroom/tests", *rest)
+
+
+def course(options, rest):
+    add_extra("classroom")
+    return become("-m", "helpers.course", "build", *rest)
+
+
 def lessons(options, rest):
     return become("-m", "helpers.notebooks", "run", *rest)
 
@@ -593,7 +622,9 @@ def venv(options, rest):
 
 WORDS = collections.OrderedDict(
     (f.__name__.replace("_", "-"), f)
-    for f in (lab, venv, test, lessons, lint, bench, bench_sim, profile_gpu)
+    for f in (
+        lab, venv, test, lessons, lint, bench, bench_sim, profile_gpu, course, test_classroom
+    )  # fmt: skip
 )
 
 

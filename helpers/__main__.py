@@ -80,6 +80,11 @@ def parser() -> Parser:
     run.add_argument("--dtype", help="element type; must be the version's own")
     run.add_argument("--seed", type=int, default=0, help="of the standard-normal rows; default 0")
     on_device(run)
+    answer = word("check", check_answer, "check an answer to an exercise; exit code 1: not passed")
+    answer.add_argument("exercise", help="such as v1/block_max; another word lists them")
+    answer.add_argument("file", metavar="FILE.cu", help="the answer; - reads standard input")
+    answer.add_argument("--device", choices=("gpu", "sim"), default="sim",
+                        help="gpu: once the simulator has passed it, also on a GPU")  # fmt: skip
     profile_options(word("profile", profile_file, "count what each line of any .cu file costs"))
     bench = word("bench", time_versions, "time versions on a GPU, beside copies")
     bench.add_argument("versions", nargs="*", help="names that `list` shows; default v0, v1, …")
@@ -223,6 +228,17 @@ def as_text(result, version) -> str:
     else:
         lines += [f"{value:>12,}  {name}" for name, value in result.counters.items() if value]
     return "\n".join(lines)
+
+
+def check_answer(options) -> int:
+    """Check an answer to an exercise; exit code 1 when it has not passed."""
+    from . import exercise
+
+    task = exercise.load(options.exercise)
+    text = sys.stdin.read() if options.file == "-" else read_source(options.file)
+    verdict = exercise.check(task, text, options.device)
+    show(options, verdict.to_dict(), str(verdict))
+    return 0 if verdict.passed else 1
 
 
 def profile_file(options) -> int:

@@ -82,8 +82,15 @@ def ladder(
 
 
 def time_version(version: Version | str, rows: int, cols: int, repeats: int = 50) -> Figure:
-    """Time one version, the copies beside it; its figure. Raises what `ladder` raises."""
+    """Time one version, the copies beside it; its figure. Raises what `ladder` raises, and
+    ValueError for a version changed since it was taken from the catalogue: a record has its name
+    only."""
     name = version if isinstance(version, str) else version.name
+    own = versions.get(name)
+    if not isinstance(version, str) and version != own:
+        raise ValueError(f"expected {name} as the catalogue has it (block={own.block}), got one "
+                         f"with block={version.block}; to time that, change its record in "
+                         "helpers/versions.py")
     return ladder(rows, cols, [name], repeats).figure(recorded.row_name(name), rows, cols)
 
 

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from . import device, provenance, versions
+from . import device, files, provenance, versions
+from .files import RecordError
 
 __all__ = ["FOLDER", "Latencies", "LatencyError", "latest", "load", "measure", "save", "source"]
 
@@ -46,6 +47,11 @@ MEANING = {
     "block": "each block more of an empty kernel",
     "graph": "empty kernel inside a graph",
 }
+US = ("one_block", "one_wave", "block", "graph")  # of MEANING; the others are cycles
+CYCLES = tuple(name for name in MEANING if name not in US)
+KEYS = {"device": "a text", "driver": "a text", "date": "a date like 2026-11-30",
+        "method": "a text", "kernel": "a text", "cycles": "an object", "us": "an object",
+        "origin": "recorded"}  # fmt: skip
 METHOD = (
     f"Dependent chains of kernels_cu/clocks/latency.cu, one block, {STEPS} and {2 * STEPS} steps "
     f"between two readings of the SM's clock: cycles is the difference a step, median of {ROUNDS}. "
@@ -56,7 +62,7 @@ METHOD = (
 )
 
 
-class LatencyError(RuntimeError):
+class LatencyError(RecordError):
     """Latencies that cannot be measured or read; the message says why and what to do."""
 
 
@@ -76,8 +82,15 @@ class Latencies:
     us: dict[str, float]
     origin: str = "recorded"
 
+    @property
+    def stale(self) -> bool:
+        """True when the chains' source has changed since."""
+        return self.kernel != source_hash()
+
     def label(self) -> str:
-        return f"{self.origin}, {self.device}, {self.date}"
+        """Origin, device and date, and whether older chains ran."""
+        old = " with an older kernel" if self.stale else ""
+        return f"{self.origin}{old}, {self.device}, {self.date}"
 
     def barrier(self, warps: int) -> float:
         """Cycles of a __syncthreads of a block of so many warps: the next larger one measured."""
@@ -109,6 +122,11 @@ def source() -> str:
     return FILE.read_text(encoding="utf-8")
 
 
+def source_hash() -> str:
+    """SHA-256 of that text."""
+    return hashlib.sha256(source().encode()).hexdigest()
+
+
 def measure() -> Latencies:
     """Time every chain and launch on this GPU: seconds. LatencyError without a GPU."""
     if not device.on_gpu():
@@ -118,7 +136,7 @@ def measure() -> Latencies:
         )
     text = source()
     return Latencies(
-        **provenance.where(), method=METHOD, kernel=hashlib.sha256(text.encode()).hexdigest(),
+        **provenance.where(), method=METHOD, kernel=source_hash(),
         cycles=_cycles(text), us=_launches(text), origin="live",
     )  # fmt: skip
 
@@ -221,32 +239,43 @@ def _graph(kernel, blocks: int) -> float:
 
 
 def save(found: Latencies, folder: Path | str = FOLDER) -> Path:
-    """Write <device>_<date>.json; what was live is recorded from then on."""
+    """Write <device>_<date>.json; what was live is recorded from then on. LatencyError for what
+    `load` would refuse."""
     slug = re.sub(r"\W+", "_", found.device.lower()).strip("_")
     path = Path(folder) / f"{slug}_{found.date}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
     stored = {**dataclasses.asdict(found), "origin": "recorded"}
-    path.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    _latencies(path, stored)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write(path, json.dumps(stored, indent=1, ensure_ascii=False) + "\n")
     return path
 
 
 def load(path: Path | str) -> Latencies:
     """Read one file; LatencyError naming it when it is not what `save` writes."""
     try:
-        found = Latencies(**json.loads(Path(path).read_text(encoding="utf-8")))
-        needed = {"shared_load", "l2_load", "dram_load", "barrier_1"} - found.cycles.keys()
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise LatencyError(f"{path} is no record of latencies ({error}); restore it") from None
-    if needed:
-        raise LatencyError(f"{path} lacks {', '.join(sorted(needed))}; record it again")
-    return found
+        raw = files.read(path)
+    except RecordError as error:
+        raise LatencyError(str(error)) from None
+    return _latencies(path, raw)
+
+
+def _latencies(path: Path | str, raw: object) -> Latencies:
+    try:
+        files.expect(path, "the record", raw, KEYS, optional=("driver",))
+        files.expect(path, "cycles", raw["cycles"], dict.fromkeys(CYCLES, "a positive number"))
+        kinds = {**dict.fromkeys(US, "a positive number"), "block": "0 or more"}  # block is a slope
+        files.expect(path, "us", raw["us"], kinds)
+    except RecordError as error:
+        raise LatencyError(f"{error}. Restore the file, or record again on that GPU: "
+                           "python -m helpers.latency") from None
+    return Latencies(**raw)
 
 
 def latest(device_name: str = "NVIDIA H200", folder: Path | str = FOLDER) -> Latencies | None:
     """The newest record of one device, None when there is none."""
-    found = [load(path) for path in sorted(Path(folder).glob("*.json"))]
-    mine = [one for one in found if one.device == device_name]
-    return max(mine, key=lambda one: one.date, default=None)
+    there = files.of_device(Path(folder).glob("*.json"), device_name)
+    found = (_latencies(path, raw) for path, raw in there)
+    return max(found, key=lambda one: one.date, default=None)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 import argparse
 import copy
 import math
+import os
 import re
 import sys
 import time
@@ -16,7 +17,8 @@ from .progress import bar
 
 __all__ = ["Run", "check", "execute", "find", "main", "report", "strip"]
 
-FOLDER = Path(__file__).parent.parent / "notebooks"
+ROOT = Path(__file__).parent.parent
+FOLDERS = (ROOT / "notebooks", ROOT / "exercises")  # lessons, and what belongs to them
 LIMIT_S = 60.0  # a lesson's own rule: top to bottom in under a minute
 SLOW_SHARE = 0.5  # of the limit; from there on a notebook is listed as slow
 
@@ -42,14 +44,15 @@ class Run:
 
 
 def find(names=(), folder=None) -> list[Path]:
-    """The notebooks of `folder` (the lessons) in reading order, or those that `names` begin.
+    """The lessons in reading order and the exercises, or those of one `folder`; of these the ones
+    that `names` begin.
 
     ValueError, listing the notebooks there are, when a name (or the folder) has none.
     """
-    folder = folder or FOLDER
-    there = sorted(folder.glob("*.ipynb"))
+    folders = (folder,) if folder else FOLDERS
+    there = [path for one in folders for path in sorted(one.glob("*.ipynb"))]
     if not there:
-        raise ValueError(f"no notebooks in {folder}")
+        raise ValueError(f"no notebooks in {folders[0]}")
     starts = [Path(name).stem for name in names]
     for start in starts:
         if not any(path.stem.startswith(start) for path in there):
@@ -125,7 +128,7 @@ def execute(path: Path, limit: float = LIMIT_S) -> Run:
     error = None
     with bar(len(notebook.cells), path.stem) as progress:
         try:
-            client.execute()
+            client.execute(env=os.environ | {"SOFTMAX_PROGRESS": "off"})  # nobody reads it here
         except CellTimeoutError:
             error = "did not end"
         except (CellExecutionError, DeadKernelError) as raised:

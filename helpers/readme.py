@@ -10,6 +10,7 @@ __all__ = ["main", "table", "updated"]
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "ladder.png"
+OLDER = "†"
 BETWEEN = re.compile(r"(<!-- ladder -->\n).*?(<!-- /ladder -->)", re.S)
 
 
@@ -25,7 +26,7 @@ def table() -> str:
     for version in versions.VERSIONS.values():
         name = recorded.row_name(version.name)
         figures = [
-            f"{figure.gbps:.0f}" if (figure := source.get(name)) else "–"
+            f"{figure.gbps:.0f}{OLDER * figure.stale}" if (figure := source.get(name)) else "–"
             for source in (published, measured)
         ]
         cells = [
@@ -41,6 +42,8 @@ def table() -> str:
         "Effective bandwidth, 2·M·N·itemsize / time, at 4096 × 4096 in the version's own type. "
         f"Article: an A100 80GB SXM4, as published. Recorded: this project's kernels{when}."
     )
+    if any(OLDER in line for line in lines):
+        lines.append(f"{OLDER} Recorded with an older kernel than the file of today.")
     return "\n".join(lines) + "\n"
 
 

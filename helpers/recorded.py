@@ -7,18 +7,17 @@ Nothing here measures; `helpers.bench`, `helpers.nsight` and `helpers.latency` d
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import html
 import json
 import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import specs, versions
+from . import files, specs, versions
+from .files import RecordError
 
 if TYPE_CHECKING:  # they bring the simulator and CuPy's checks; most readers want a figure
     from .latency import Latencies
@@ -54,11 +53,6 @@ MEASUREMENTS = Path(__file__).resolve().parent.parent / "measurements"
 ARTICLE = "article.json"
 CEILINGS = ("memcpy", "copy_kernel")
 L2_COPY = "l2_copy"  # the copy kernel on matrices that stay in the L2
-ORIGINS = ("live", "recorded", "article")
-
-
-class RecordError(ValueError):
-    """A measurements file that is not what it should be; the message names the file and the key."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +94,13 @@ class Figure:
         return bool(version and self.kernel) and self.kernel != version.source_hash
 
     def label(self) -> str:
-        """Origin, device and date, as every plot prints them."""
-        return f"{self.origin}, {self.device}, {self.date or 'as published'}"
+        """Origin, device and date, and whether an older kernel ran."""
+        return self.where(" with an older kernel" if self.stale else "")
+
+    def where(self, mark: str = "") -> str:
+        """Origin, device and date alone, for charts that mark older kernels one by one."""
+        undated = "as published" if self.origin == "article" else "no date"
+        return f"{self.origin}{mark}, {self.device}, {self.date or undated}"
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ class Published(Figure):
     speedup: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Record:
     """One run on one device: the rows, and all that is needed to judge or repeat them.
 
@@ -141,16 +140,12 @@ class Record:
         return [row for row in self.rows if (row.rows, row.cols, row.dtype) == wanted]
 
     def stale(self, name: str) -> bool:
-        """True when `name` ran from another source than the catalogue's file of today.
-
-        memcpy and other rows that are no kernel of the catalogue are never stale.
-        """
-        version = version_of(name)
-        return version is not None and self.kernels.get(name) != version.source_hash
+        """True when a row called `name` is."""
+        return any(row.stale for row in self.rows if row.name == name)
 
     def to_json(self) -> str:
         """The text of a measurements file: the run once, then one line a row."""
-        run = {key: getattr(self, key) for key in _RUN_KEYS if key != "rows"}
+        run = {key: getattr(self, key) for key in _RUN if key != "rows"}
         head = json.dumps(run, indent=2, ensure_ascii=False)[:-2]
         rows = ",\n".join("    " + json.dumps(_row(row), ensure_ascii=False) for row in self.rows)
         return f'{head},\n  "rows": [\n{rows}\n  ]\n}}\n'
@@ -158,16 +153,29 @@ class Record:
     def __str__(self) -> str:
         return table(self.rows)
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         return _table_html(self.rows)
 
 
-_RUN_KEYS = tuple(field.name for field in dataclasses.fields(Record))
-_SHARED_KEYS = ("device", "date", "driver")
-_ROW_KEYS = tuple(
-    f.name for f in dataclasses.fields(Figure) if f.name not in (*_SHARED_KEYS, "kernel")
-)
-_PUBLISHED_KEYS = (*_ROW_KEYS, "percent", "speedup")
+# What each key of a file holds, in the file's order; which of them may be null is said below.
+_RUN = {
+    "device": "a text", "driver": "a text", "date": "a date like 2026-11-30", "method": "a text",
+    "libraries": "an object of texts", "kernels": "an object of texts", "rows": "a list",
+}  # fmt: skip
+_ROW = {
+    "name": "a text", "rows": "a positive whole number", "cols": "a positive whole number",
+    "dtype": "a text", "us": "a positive number", "us_q1": "a positive number",
+    "us_q3": "a positive number", "repeats": "a positive whole number",
+    "gbps": "a positive number", "copy_share": "a positive number",
+    "origin": "recorded or article",
+}  # fmt: skip
+_PUBLISHED = {**_ROW, "percent": "a positive number", "speedup": "a positive number"}
+_CLAIM = {"value": "a number, a list or an object", "unit": "a text", "what": "a text",
+          "device": "a text"}  # fmt: skip
+_UNKNOWN = ("driver", "date")  # of a run
+_UNPUBLISHED = ("us", "us_q1", "us_q3", "repeats", "copy_share")  # not always published
 
 
 def row_name(version: str) -> str:
@@ -182,47 +190,21 @@ def version_of(row: str) -> versions.Version | None:
 
 def load(path: str | os.PathLike) -> Record:
     """Read one measurements file; RecordError names the file and what is wrong with it."""
-    path = Path(path)
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RecordError(f"{path}: no such file; recorded results lie in {MEASUREMENTS}") from None
-    except ValueError as error:
-        raise RecordError(f"{path}: not JSON ({error}); restore the file or record again") from None
-    if isinstance(raw, dict) and path.name == ARTICLE:
-        raw.pop("claims", None)
-    _require(path, "the record", raw, _RUN_KEYS)
-    if not isinstance(raw["rows"], list):
-        raise RecordError(f"{path}: expected a list under rows, got {type(raw['rows']).__name__}")
-    shared = {key: raw[key] for key in _SHARED_KEYS}
-    rows = (_figure(path, number, row, shared) for number, row in enumerate(raw["rows"]))
-    ran = raw["kernels"]
-    rows = tuple(dataclasses.replace(row, kernel=ran.get(row.name)) for row in rows)
-    return Record(**{**raw, "rows": rows})
+    return _record(Path(path), files.read(path))
 
 
 def save(record: Record, path: str | os.PathLike) -> Path:
     """Write a record so that a reader sees the old file or the whole new one, never half of it.
 
-    A file is a recording: rows that were live when measured are stored as recorded.
+    A file is a recording: rows that were live when measured are stored as recorded. RecordError for
+    what `load` would refuse.
     """
     path = Path(path)
-    stored = [dataclasses.replace(r, origin="recorded") if r.origin == "live" else r
-              for r in record.rows]
-    text = dataclasses.replace(record, rows=tuple(stored)).to_json()
-    for number, row in enumerate(stored):  # what `load` would refuse is not written
-        shared = {key: getattr(row, key) for key in _SHARED_KEYS}
-        _figure(path, number, _row(row), shared)
-    handle, half = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(half, 0o644)  # mkstemp's 0600 would hide the file from other readers
-        os.replace(half, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(half)
-        raise
+    stored = tuple(dataclasses.replace(r, origin="recorded") if r.origin == "live" else r
+                   for r in record.rows)
+    text = dataclasses.replace(record, rows=stored).to_json()
+    _record(path, json.loads(text))
+    files.write(path, text)
     return path
 
 
@@ -265,8 +247,8 @@ def figures(
 
 def _records(device: str, folder: str | os.PathLike) -> list[Record]:
     """The records of one device, the newest first."""
-    files = (path for path in sorted(Path(folder).glob("*.json")) if path.name != ARTICLE)
-    found = [record for record in map(load, files) if record.device == device]
+    there = (path for path in Path(folder).glob("*.json") if path.name != ARTICLE)
+    found = [_record(path, raw) for path, raw in files.of_device(there, device)]
     return sorted(found, key=lambda record: (record.date or "", len(record.rows)), reverse=True)
 
 
@@ -291,12 +273,11 @@ def claims(folder: str | os.PathLike = MEASUREMENTS) -> dict[str, Claim]:
     """Every claim of article.json by name; RecordError for a file without, or with a broken one."""
     path = Path(folder) / ARTICLE
     load(path)  # one error for a missing or broken file
-    raw = json.loads(path.read_text(encoding="utf-8")).get("claims")
-    keys = tuple(field.name for field in dataclasses.fields(Claim) if field.name != "name")
+    raw = files.read(path).get("claims")
     if not isinstance(raw, dict):
         raise RecordError(f"{path}: expected an object under claims, got {type(raw).__name__}")
     for name, one in raw.items():
-        _require(path, f"claim {name}", one, keys)
+        files.expect(path, f"claim {name}", one, _CLAIM, optional=("device",))
     return {name: Claim(name, **one) for name, one in raw.items()}
 
 
@@ -390,48 +371,29 @@ def _cells(row: Figure) -> tuple[str, ...]:
 
 
 def _row(row: Figure) -> dict:
-    keys = _PUBLISHED_KEYS if isinstance(row, Published) else _ROW_KEYS
-    return {key: getattr(row, key) for key in keys}
+    return {key: getattr(row, key) for key in (_PUBLISHED if isinstance(row, Published) else _ROW)}
 
 
-def _figure(path: Path, number: int, row: object, shared: dict) -> Figure:
-    where = f"row {number}"
+def _record(path: Path, raw: object) -> Record:
+    """The content of a file as a Record; RecordError for anything that does not belong there."""
+    if isinstance(raw, dict) and path.name == ARTICLE:
+        raw = {key: value for key, value in raw.items() if key != "claims"}
+    files.expect(path, "the record", raw, _RUN, optional=_UNKNOWN)
+    shared = {key: raw[key] for key in ("device", *_UNKNOWN)}
+    rows = tuple(_figure(path, number, row, raw["kernels"], shared)
+                 for number, row in enumerate(raw["rows"]))
+    return Record(**{**raw, "rows": rows})
+
+
+def _figure(path: Path, number: int, row: object, kernels: dict, shared: dict) -> Figure:
     published = isinstance(row, dict) and row.get("origin") == "article"
-    _require(path, where, row, _PUBLISHED_KEYS if published else _ROW_KEYS)
-    if row["origin"] not in ORIGINS[1:]:
-        raise RecordError(f"{path}: {where} has origin {row['origin']!r}; a file holds "
-                          f"{' or '.join(ORIGINS[1:])} figures")
-    for key, value in row.items():
-        if problem := _problem(key, value, published):
-            raise RecordError(f"{path}: {where} ({row['name']}) has {key} {value!r}; expected "
-                              f"{problem}")
+    name = row.get("name") if isinstance(row, dict) else None
+    where = f"row {number} ({name})" if isinstance(name, str) else f"row {number}"
+    files.expect(path, where, row, _PUBLISHED if published else _ROW,
+                 optional=_UNPUBLISHED if published else ())
     if (row["us_q1"] is None) != (row["us_q3"] is None):
-        raise RecordError(f"{path}: {where} ({row['name']}) has one quartile without the other")
-    return (Published if published else Figure)(**row, **shared)
-
-
-_TEXTS, _COUNTS = ("name", "dtype", "origin"), ("rows", "cols", "repeats")
-_OPTIONAL = ("us", "us_q1", "us_q3", "repeats", "copy_share")  # not always published
-
-
-def _problem(key: str, value: object, published: bool) -> str | None:
-    """What a row's field should have been, None when it is right."""
-    if value is None and published and key in _OPTIONAL:
-        return None
-    if key in _TEXTS:
-        return None if isinstance(value, str) and value else "a text"
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if key in _COUNTS:
-        return None if whole and value > 0 else "a positive whole number"
-    number = whole or isinstance(value, float)
-    return None if number and 0 < value < float("inf") else "a positive number"
-
-
-def _require(path: Path, where: str, raw: object, keys: tuple[str, ...]) -> None:
-    if not isinstance(raw, dict):
-        raise RecordError(f"{path}: {where} should be an object, got {type(raw).__name__}")
-    if set(raw) != set(keys):
-        missing = ", ".join(k for k in keys if k not in raw) or "none"
-        unknown = ", ".join(sorted(map(str, set(raw) - set(keys)))) or "none"
-        raise RecordError(f"{path}: {where} needs the keys {', '.join(keys)}; missing: {missing}; "
-                          f"unknown: {unknown}")
+        raise RecordError(f"{path}: {where} has one quartile without the other")
+    if not published and version_of(name) and name not in kernels:
+        raise RecordError(f"{path}: {where} has no hash under kernels; expected that of the source "
+                          "that ran. Record it again")
+    return (Published if published else Figure)(**row, **shared, kernel=kernels.get(name))

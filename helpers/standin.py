@@ -6,7 +6,6 @@ here is an AttributeError that says so. Random numbers are NumPy's, not the GPU 
 
 import functools
 import sys
-import types
 
 import numpy as np
 
@@ -50,18 +49,52 @@ FROM_NUMPY = frozenset(
 def __getattr__(name):
     if name in FROM_NUMPY:
         return getattr(np, name)
-    raise AttributeError(
-        f"cp.{name}: the simulator's stand-in for CuPy has only what the lessons use. "
+    raise lacking(f"cp.{name}")
+
+
+def lacking(name):
+    return AttributeError(
+        f"{name}: the simulator's stand-in for CuPy has only what the lessons use. "
         "Use NumPy's on cp.asnumpy(…), or a machine with a GPU."
     )
 
 
+class Part:
+    """Names of CuPy's one level down, such as `cp.cuda`; one that is not here says so."""
+
+    path = "cp.cuda"
+
+    def __init__(self, **names):
+        vars(self).update(names)
+
+    def __getattr__(self, name):
+        raise lacking(f"{self.path}.{name}")
+
+
+class Memory(Part):
+    """`x.data`: on a GPU the memory of an array and its address, which nothing here has."""
+
+    path = "x.data"
+
+
 class ndarray(np.ndarray):
-    """A NumPy array with what CuPy's has besides: `.get()`, and reductions that stay arrays."""
+    """A NumPy array with what CuPy's has besides: `.get()`, and elements and reductions that stay
+    arrays."""
+
+    data = Memory()
 
     def get(self):
         """A copy as a plain NumPy array."""
         return np.array(self)
+
+    def __getitem__(self, key):
+        found = super().__getitem__(key)  # an element stays in the array's memory, as on a GPU
+        if isinstance(found, np.ndarray) or self.dtype.names:
+            return found
+        return super().__getitem__((*key, ...) if isinstance(key, tuple) else (key, ...))
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         return np.asarray(array).view(ndarray)
@@ -118,8 +151,10 @@ def get_array_module(*args):
     return sys.modules[__name__] if any(isinstance(a, ndarray) for a in args) else np
 
 
-class Generator:
+class Generator(Part):
     """`cupy.random.Generator`'s methods as far as lessons use them."""
+
+    path = "cp.random.default_rng()"
 
     def __init__(self, seed=None):
         self._rng = np.random.default_rng(seed)
@@ -134,8 +169,10 @@ class Generator:
         return array(self._rng.integers(low, high, size, dtype=dtype))
 
 
-class GlobalRandom:
+class GlobalRandom(Part):
     """`cupy.random`: generators, and the functions that share one."""
+
+    path = "cp.random"
 
     def __init__(self):
         self.seed()
@@ -156,7 +193,7 @@ class GlobalRandom:
         return self._shared.random(size, dtype)
 
 
-class InOrder:
+class InOrder(Part):
     """Device, Stream and Event where every launch is finished when its call returns."""
 
     def synchronize(self):
@@ -175,6 +212,8 @@ class InOrder:
 class Device(InOrder):
     """The simulated card: compute capability as CuPy writes it ("90")."""
 
+    path = "cp.cuda.Device()"
+
     def __init__(self, device=0):
         self.id = device
 
@@ -186,7 +225,11 @@ class Device(InOrder):
 class Event(InOrder):
     """An event that can be recorded and waited for, but tells no time."""
 
+    path = "cp.cuda.Event()"
     done = True
+
+    def __init__(self, block=False, disable_timing=False, interprocess=False):
+        pass
 
     def record(self, stream=None):
         pass
@@ -194,6 +237,8 @@ class Event(InOrder):
 
 class Stream(InOrder):
     """A stream; all work is in order, as on the default stream."""
+
+    path = "cp.cuda.Stream()"
 
     def __init__(self, null=False, non_blocking=False, ptds=False):
         pass
@@ -217,14 +262,18 @@ def no_properties(device=0):
     raise RuntimeError("there is no GPU here; the simulated card is helpers.device.spec()")
 
 
-cuda = types.SimpleNamespace(
+class Runtime(Part):
+    path = "cp.cuda.runtime"
+
+
+cuda = Part(
     Device=Device,
     Event=Event,
     Stream=Stream,
     get_current_stream=lambda: Stream.null,
     get_elapsed_time=get_elapsed_time,
     is_available=lambda: False,
-    runtime=types.SimpleNamespace(
+    runtime=Runtime(
         getDeviceCount=lambda: 0, driverGetVersion=lambda: 0, getDeviceProperties=no_properties
     ),
 )

@@ -64,6 +64,7 @@ class Theme:
             "grid.alpha": 0.35,
             "legend.frameon": False,
             "svg.fonttype": "path",
+            "text.parse_math": False,  # a $ in a device's name is a dollar
             "text.color": self.ink,
             "xtick.color": self.ink,
             "ytick.color": self.ink,

@@ -105,8 +105,8 @@ class GpuClock:
     """
 
     def __init__(self, l2_bytes: int):
-        # Twice the L2 empties it. Eight times also takes the card longer (above 100 µs on an H200)
-        # than the host needs to check and queue the launch behind it.
+        # Twice the L2 empties it. Eight times also takes the card longer than the host needs to
+        # check and queue the launch behind it.
         self.l2_bytes = l2_bytes
         self.flush_bytes = max(FLUSH_BYTES, 8 * l2_bytes)
         self._buffer = device.cp.zeros(self.flush_bytes, dtype=device.cp.uint8)
@@ -164,8 +164,7 @@ def measure(subject: Subject, clock: Clock, repeats: int = 50, covers: int = 1) 
     The flushes, `covers` of them, keep the device busy while the host queues the launch, so the
     events enclose the launch and nothing else.
     """
-    if repeats < 1:
-        raise BenchError(f"repeats={repeats}: a median needs at least one launch; 50 is usual")
+    _some(repeats)
     subject.launch()  # whatever is compiled or allocated once; its result is not looked at
     subject.spoil()
     subject.launch()
@@ -178,8 +177,12 @@ def replay(subject: Subject, clock: Clock, pairs: Sequence[tuple], repeats: int 
 
     The pairs should hold `rotation` times the L2, so that each launch finds its input in DRAM. The
     time of a launch is the graph's over their number; the gap from one launch to the next is in it.
-    BenchError when the subject cannot be captured, or when the graph's results are wrong.
+    BenchError when the subject cannot be captured, when the graph's results are wrong, and without
+    any pairs or repeats.
     """
+    _some(repeats)
+    if not pairs:
+        raise BenchError("no pairs of buffers to replay on; rotation() says how many to make")
     turns = [subject.on(x, y) for x, y in pairs]
     for turn in turns:
         turn.launch()
@@ -210,6 +213,11 @@ def repeats_for(once_us: float, wanted: int) -> int:
     """Timed launches of a subject that takes `once_us`: `wanted`, or as many as half a second
     holds, but five at least."""
     return min(wanted, max(LEAST, int(BUDGET_US / once_us)))
+
+
+def _some(repeats: int) -> None:
+    if repeats < 1:
+        raise BenchError(f"repeats={repeats}: a median needs at least one launch; 50 is usual")
 
 
 def _refuse_wrong(subject: Subject) -> None:

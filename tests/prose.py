@@ -5,12 +5,16 @@ least four digits; code spans, links, folded hints' markup and file names do not
 when a known number of the same kind rounds to it at the precision it was written with.
 """
 
+import ast
 import re
 from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Stated", "held", "numbers", "stated", "worked"]
+__all__ = ["Stated", "held", "numbers", "questions", "shown", "sizes", "stated", "worked"]
+
+ASKING = ("number", "choice")  # of helpers.widgets.predict: what they say is a premise
+SHOWING = (*ASKING, "reveal", "print")
 
 UNITS = {
     "GB/s": "bandwidth",
@@ -48,15 +52,15 @@ class Stated:
     sentence: str
 
 
-def stated(prose: str) -> list[Stated]:
-    """The figures of a markdown text, in reading order."""
+def stated(prose: str, every: bool = False) -> list[Stated]:
+    """The figures of a markdown text, in reading order; with `every`, small whole numbers, too."""
     plain = NOT_PROSE.sub(" ", prose)
     found = []
     for match in FIGURE.finditer(plain):
         written, unit, percent = match.groups()
         unit = "%" if percent else unit
         bare = written.replace(",", "").replace("−", "-")
-        if not unit and not re.search(r"[.,e]|\d{4}", written):
+        if not (every or unit or re.search(r"[.,e]|\d{4}", written)):
             continue
         scale = SCALE.get(unit, 1.0)
         decimals = len(bare.partition(".")[2])
@@ -67,6 +71,60 @@ def stated(prose: str) -> list[Stated]:
         kind = UNITS.get(unit, "count")
         found.append(Stated(match.group().strip(), float(bare) * scale, slack, kind, around))
     return found
+
+
+def questions(code: str) -> list[str]:
+    """What a cell's predictions ask, and the answers they offer: all but what code fills in."""
+    return _literals(code, ASKING)
+
+
+def shown(code: str) -> list[str]:
+    """What a cell shows word for word: questions, reasons, what is printed."""
+    return _literals(code, SHOWING)
+
+
+def _literals(code: str, functions: tuple[str, ...]) -> list[str]:
+    tree = ast.parse(code)
+    named = {target.id: node.value for node in ast.walk(tree) if isinstance(node, ast.Assign)
+             for target in node.targets if isinstance(target, ast.Name)}
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)
+             and getattr(node.func, "attr", getattr(node.func, "id", "")) in functions]
+    found, said = [], [[*call.args, *(k.value for k in call.keywords)] for call in calls]
+    for given in (part for parts in said for part in parts):
+        parts = [given, *(named[n.id] for n in ast.walk(given)
+                          if isinstance(n, ast.Name) and n.id in named)]
+        formats = {id(leaf) for part in parts for node in ast.walk(part)
+                   if isinstance(node, ast.FormattedValue) and node.format_spec
+                   for leaf in ast.walk(node.format_spec)}
+        found += [leaf.value for part in parts for leaf in ast.walk(part) if id(leaf) not in formats
+                  and isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)]
+    return list(dict.fromkeys(found))
+
+
+def sizes(code: str) -> list[float]:
+    """The numbers that a cell chooses: arguments of calls, defaults, what is assigned or gone
+    through, alone or in a list; none out of a string or a sum."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Call):
+            found += [*node.args, *(keyword.value for keyword in node.keywords)]
+        elif isinstance(node, ast.Assign):
+            found.append(node.value)
+        elif isinstance(node, ast.For | ast.comprehension):
+            found.append(node.iter)
+        elif isinstance(node, ast.arguments):
+            found += [*node.defaults, *filter(None, node.kw_defaults)]
+    return [number for one in found for number in _plain(one)]
+
+
+def _plain(node: ast.AST) -> list[float]:
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return [number for one in node.elts for number in _plain(one)]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return [-number for number in _plain(node.operand)]
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return [float(node.value)]
+    return []
 
 
 def worked(prose: str) -> list[float]:

@@ -146,6 +146,13 @@ def test_one_version_comes_with_the_share_of_a_copy_of_the_same_run(clock):
     assert bench.time_version("copy", 5, 33, repeats=2).name == "copy_kernel"
 
 
+def test_a_changed_version_is_not_timed_under_the_catalogue_s_name(clock):
+    """A block of 128 would be dropped, and the figure would pass for that of 256."""
+    changed = dataclasses.replace(versions.get("v1"), block=128)
+    with pytest.raises(ValueError, match=r"block=256.*block=128"):
+        bench.time_version(changed, 64, 64)
+
+
 def test_versions_of_another_type_are_measured_against_copies_of_their_bytes(clock):
     """A 16-bit version is set against copies of 16-bit elements; an odd number of them is no whole
     number of the words that the copy kernel moves."""

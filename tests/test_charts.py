@@ -2,14 +2,18 @@
 
 import csv
 import dataclasses
+import math
 from types import SimpleNamespace
 
 import matplotlib
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from chart_words import apart
+from matplotlib.text import Text
 
 from helpers import recorded, roofline, specs, theme, versions
+from helpers.model.work import resident
 from helpers.recorded import Figure, RecordError
 from helpers.roofline import cliffs, counted, drawing
 
@@ -119,8 +123,8 @@ def test_cliffs_lie_where_the_condition_turns(card):
     found = {(c.names, c.what): c.cols for c in cliffs.cliffs(RUNGS, spec)}
     two, most = (found[("v4",), what]
                  for what in ("one block an SM", "refused, no shared memory left"))
-    assert cliffs.resident(v4, two, spec) == 2
-    assert cliffs.resident(v4, two + 1, spec) == 1
+    assert resident(v4, two, spec) == 2
+    assert resident(v4, two + 1, spec) == 1
     assert v4.limits(most, "float32", spec) is None
     assert v4.limits(most + 1, "float32", spec) is not None
     l2 = found[("v1", "v2", "v3"), "rows in flight outgrow L2"]
@@ -240,6 +244,46 @@ def test_traffic_counts_what_is_asked_for_and_what_moved(stored):
     assert "V3 asks for 201 and 67, DRAM 67 and 50, the article's account 201 and 67" in str(said)
     assert "recorded with an older kernel: V2" in said.notes
     assert "DRAM: Nsight Compute, recorded, NVIDIA H200, 2026-11-30" in said.notes
+
+
+def test_sizes_of_traffic_are_whole_numbers(stored):
+    """NumPy's, too; none is a sentence."""
+    said = roofline.traffic_content(["v3"], np.int64(64), np.int64(64))
+    assert said == roofline.traffic_content(["v3"], 64, 64)
+    for wrong in ({"cols": 0}, {"cols": 2.5}, {"rows": 0}, {"cols": (64, -1)}):
+        with pytest.raises(ValueError, match="expected whole numbers from 1 on"):
+            roofline.traffic(**wrong)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 0.0])
+def test_what_is_no_number_is_refused_in_words(stored, value):
+    """By every chart that takes live figures; Matplotlib would fail somewhere inside."""
+    for key in ("gbps", "us"):
+        live = [dataclasses.replace(figure("v3"), **{key: value})]
+        for chart in (roofline.ladder, roofline.peers, roofline.sweep, roofline.intensity):
+            with pytest.raises(ValueError, match=f"v3 at 4096×4096 has {key}={value}"):
+                chart(live=live)
+
+
+def test_of_a_size_measured_twice_every_chart_takes_the_last(stored):
+    """Ladder, sweep and peers show one figure, not three."""
+    live = [figure("v3", gbps=3000.0), dataclasses.replace(figure("v3", gbps=2000.0), kernel=None)]
+    assert roofline.sweep_content(live=live).lines[0].gbps == {4096: 2000.0}
+    assert roofline.content("v4", live).series[-1].bars == {"v3": 2000.0}
+    assert [row.us for row in roofline.peers_content(live=live).rows] == [live[1].us]
+
+
+def test_a_long_name_with_dollars_stays_text_and_out_of_the_way(stored):
+    """No formula, no word over another; a run without a date says so."""
+    device = "NVIDIA GeForce RTX 4090 $x$ Founders Edition, the second of this machine"
+    live = [dataclasses.replace(one, device=device, date=None) for one in figures()]
+    for chart in (roofline.ladder, roofline.peers, roofline.sweep):
+        drawn = chart(live=live).figure
+        apart(drawn)
+        named = [text for text in drawn.findobj(Text) if "$" in text.get_text()]
+        assert named
+        assert not any(text.get_parse_math() for text in named)
+        assert f"live, {device}, no date" in drawn.alt
 
 
 def test_traffic_says_what_does_not_fit_and_what_is_not_recorded(stored):

@@ -366,6 +366,16 @@ class TestStandIn:
             assert cp.get_array_module(array) is cp
         assert cp.get_array_module(np.zeros(1)) is np
 
+    def test_an_element_is_an_array_in_the_same_memory(self, cp):
+        """As on a GPU: it has .get(), and writing to it writes to its array."""
+        x = cp.arange(6, dtype=cp.float32).reshape(2, 3)
+        for one in (x[0, 1], next(iter(x[0][1:])), x[..., 0][1], x[0][cp.array(2)]):
+            assert one.shape == ()
+            assert type(one.get()) is np.ndarray
+        assert f"{x[0, 1]:.1f} {float(x[1, 2])}" == "1.0 5.0"
+        x[0, 1][...] = 7
+        assert x.get().tolist() == [[0, 7, 2], [3, 4, 5]]
+
     def test_asarray_copies_to_the_device(self, cp):
         """As on a GPU, the array on the device is another one than the host's."""
         host = np.zeros(3, "f4")
@@ -401,7 +411,8 @@ class TestStandIn:
 
     def test_no_clock(self, cp):
         """Events and streams exist, and refuse to tell a time."""
-        start, end = cp.cuda.Event(), cp.cuda.Event()
+        start, end = cp.cuda.Event(), cp.cuda.Event(disable_timing=True)
+        assert len({start, end}) == 2
         with cp.cuda.Stream() as stream, cp.cuda.Device(0) as card:
             start.record(stream)
             end.record()
@@ -415,6 +426,16 @@ class TestStandIn:
         """A name the stand-in lacks is an error with a way out, not NumPy by chance."""
         with pytest.raises(AttributeError, match=r"cp\.fft.*asnumpy"):
             cp.fft  # noqa: B018
+
+    @pytest.mark.parametrize(
+        "path", ["random.normal", "cuda.graph", "cuda.Event().query", "cuda.runtime.memcpy",
+                 "random.default_rng(0).normal", "zeros(3).data.ptr", "cuda.Stream.null.graph"]
+    )  # fmt: skip
+    def test_unknown_name_further_down_says_so(self, cp, path):
+        """The same below cp.random, cp.cuda, a stream, an event and an array's memory."""
+        with pytest.raises(AttributeError, match=r"stand-in for CuPy has only.*asnumpy") as caught:
+            eval(f"cp.{path}", {"cp": cp})
+        assert path.rpartition(".")[2] in str(caught.value)
 
     def test_no_gpu_is_claimed(self, cp):
         """The stand-in counts no devices."""

@@ -10,14 +10,17 @@ import numpy as np
 import pytest
 from simt_runs import needs_nvrtc
 
-from helpers import latency, recorded, simt
+from helpers import files, latency, recorded, simt
 from helpers.latency import Latencies, LatencyError
 from helpers.simt import nvrtc
 from helpers.simt.source import entries
 
-CYCLES = {"fma": 4.0, "shuffle_down": 24.0, "shared_load": 23.0, "l1_load": 32.0, "l2_load": 280.0,
-          "dram_load": 660.0, **{f"barrier_{n}": 12.0 + 2 * n for n in latency.WARPS}}  # fmt: skip
-FOUND = Latencies("NVIDIA H200", "1", "2026-11-30", "how", "0", CYCLES, {"one_wave": 2.8}, "live")
+CYCLES = {"fma": 4.0, "shuffle_down": 24.0, "shuffle_idx": 26.0, "shared_load": 23.0,
+          "l1_load": 32.0, "l2_load": 280.0, "dram_load": 660.0,
+          **{f"barrier_{n}": 12.0 + 2 * n for n in latency.WARPS}}  # fmt: skip
+US = {"one_block": 2.9, "one_wave": 2.8, "block": 0.0, "graph": 0.6}
+FOUND = Latencies("NVIDIA H200", "1", "2026-11-30", "how", latency.source_hash(), CYCLES, US,
+                  "live")  # fmt: skip
 
 
 def test_without_a_gpu_it_is_refused(monkeypatch):
@@ -92,7 +95,7 @@ def test_starting_the_clock_falls_away(gpu):
     """Two lengths are subtracted: what is left is the cycles of a step."""
     found = latency.measure()
     assert set(found.cycles.values()) == {5.0}
-    assert {*CYCLES, "shuffle_idx"} == set(found.cycles)
+    assert set(CYCLES) == set(found.cycles)
     assert found.us == {"one_block": 3.0, "one_wave": 3.0, "block": 0.0, "graph": 0.5}
     assert found.kernel == hashlib.sha256(latency.source().encode()).hexdigest()
     assert found.label() == "live, NVIDIA Test, 2026-12-01"
@@ -111,8 +114,17 @@ def test_a_record_survives_the_file_and_is_recorded_then(tmp_path):
         recorded.latency("NVIDIA H100", tmp_path)
 
 
+def stored(**changes):
+    return json.dumps({**dataclasses.asdict(FOUND), "origin": "recorded", **changes})
+
+
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", json.dumps({**dataclasses.asdict(FOUND), "cycles": {"fma": 4}})]
+    "text",
+    ["", "[]", "{}", "[" * 100_000, stored(cycles={"fma": 4}), stored(cycles=None),
+     stored(us={k: v for k, v in US.items() if k != "one_wave"}), stored(date=None),
+     *(stored(cycles={**CYCLES, "fma": wrong}) for wrong in ("4", -4, 0, float("nan"), True)),
+     stored(us={**US, "block": -0.1}), stored(kernel=None), stored(origin="live")],
+    ids=range(16),
 )
 def test_a_broken_record_is_refused_by_name(tmp_path, text):
     """The message names the file."""
@@ -120,6 +132,39 @@ def test_a_broken_record_is_refused_by_name(tmp_path, text):
     path.write_text(text)
     with pytest.raises(LatencyError, match=r"x\.json"):
         latency.load(path)
+
+
+def test_what_load_would_refuse_is_not_written(tmp_path, monkeypatch):
+    """Nor is half a file left, when the disk is full."""
+    with pytest.raises(LatencyError, match="fma nan"):
+        latency.save(dataclasses.replace(FOUND, cycles={**CYCLES, "fma": float("nan")}), tmp_path)
+    path = latency.save(FOUND, tmp_path)
+
+    def full(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(files.os, "replace", full)
+    with pytest.raises(OSError, match="no space"):
+        latency.save(dataclasses.replace(FOUND, driver="2"), tmp_path)
+    assert latency.load(path).driver == "1"
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_older_chains_are_told():
+    """Their hash is compared with the source's of today."""
+    old = dataclasses.replace(FOUND, kernel="0", origin="recorded")
+    for text in (str(old), old._repr_html_()):
+        assert "recorded with an older kernel, NVIDIA H200, 2026-11-30" in text
+    assert not recorded.latency().stale
+
+
+def test_another_devices_broken_record_is_not_in_the_way(tmp_path):
+    """Only the files of the device that is asked for are read closely."""
+    latency.save(FOUND, tmp_path)
+    (tmp_path / "t4.json").write_text('{"device": "Tesla T4"}')
+    assert latency.latest(folder=tmp_path).device == "NVIDIA H200"
+    with pytest.raises(LatencyError, match=r"t4\.json"):
+        latency.latest("Tesla T4", tmp_path)
 
 
 def test_a_barrier_between_two_measured_sizes_takes_the_larger():

@@ -253,3 +253,35 @@ def test_weak_places_are_named():
     assert "scattered stores" in predict("v0", 32768, 1024).why
     assert "Weak here" not in predict("v1", 4096, 1024).why
 
+
+
+def test_figures_of_another_card_are_refused():
+    """A T4's time beside an H200's prediction is no miss; an unknown card takes one's own sheet."""
+    for one in (figure(device="Tesla T4"), figure(device="NVIDIA B300"), *recorded.article()[:1]):
+        with pytest.raises(ValueError, match=rf"figures of the H200, got one of {one.device}"):
+            model.misses([one], latencies=LATENCIES)
+    own = dataclasses.replace(specs.get("h200"), name="B300")
+    assert model.misses([figure(device="NVIDIA B300")], own, LATENCIES).rows
+
+
+def test_a_changed_version_has_no_record_beside_it():
+    """Its name says what differs, so the catalogue's time does not pass for its own."""
+    changed = dataclasses.replace(versions.get("v1"), block=128)
+    said = model.predict(changed)
+    assert (said.name, said.miss) == ("v1, 128 threads a block", None)
+    assert model.predict(versions.get("v1")).miss == model.predict("v1").miss is not None
+
+
+def test_a_miss_of_an_older_kernel_says_so(monkeypatch):
+    """In a prediction's own words and in the table."""
+    old = figure(kernel="0")
+    monkeypatch.setattr(recorded, "newest", lambda device: [old])
+    assert "off the H200, recorded with an older kernel" in repr(model.predict("v3"))
+    assert "v3 (older kernel)" in str(model.misses([old]))
+
+
+@pytest.mark.parametrize(("rows", "cols"), [(2.5, 4096), (4096, 64.0), (0, 64), (64, -1)])
+def test_a_size_is_whole_numbers(rows, cols):
+    """Half a row has no time."""
+    with pytest.raises(ValueError, match="expected whole numbers from 1 on, got"):
+        predict("v1", rows, cols)

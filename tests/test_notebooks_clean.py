@@ -84,7 +84,7 @@ def test_running_good_and_bad_notebooks(tmp_path, monkeypatch, capsys):
     """
     written(tmp_path, "0_good", "import os; x = 1", "assert os.path.exists('0_good.ipynb')")
     written(tmp_path, "1_bad", "'fine'", "assert 'x' in globals(), 'a fresh process'")
-    monkeypatch.setattr(notebooks, "FOLDER", tmp_path)
+    monkeypatch.setattr(notebooks, "FOLDERS", (tmp_path,))
     assert notebooks.main(["run", "--limit", "300"]) == 1
     said = capsys.readouterr().out
     assert "1_bad: cell 2" in said

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import start
-from helpers import device, nsight, recorded, versions
+from helpers import device, launch, nsight, recorded, versions
 from helpers.__main__ import main
 from helpers.nsight import drive, export, ladder, report
 from helpers.nsight.export import ExportError
@@ -66,6 +66,16 @@ EXPORTS = {
     "semicolons": RAW.replace('","', '";"').replace("67.20", "67,20").replace("71.49", "71,49")
     .replace("1,572,864", "1.572.864"),
     "spaces in numbers": RAW.replace("1,572,864", "1\u202f572\u202f864"),
+    "Swiss numbers": RAW.replace("1,572,864", "1\u2019572\u2019864")
+    .replace('"us"', '"\u00b5s"'),
+    "a Greek unit": RAW.replace('"us"', '"\u03bcs"'),
+    "a short unit": RAW.replace('"Mbyte"', '"MB"'),
+    "another spelling": RAW.replace('"us"', '"usec"'),
+    "a namespace without a name": RAW.replace(
+        '"softmax_v1"', '"void at::(anonymous namespace)::softmax_v1<int, (bool)1>(T1 *, a<b>)"'
+    ),
+    "only the whole count decides": RAW.replace("1,572,864", "1.572.864").replace("67.20", "67,200")
+    .replace("71.49", "71,490"),
     "titles before names": DETAILS.replace(LD, f"Load Requests ({LD})"),
     "the header twice": DETAILS + LONG + "\n",
     "only the columns that matter": "\n".join(
@@ -89,11 +99,45 @@ def test_every_kind_of_export_says_the_same(tmp_path, kind):
     assert report.origin == "your file mine.csv"
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
 def test_any_encoding_of_a_redirected_export_is_read(tmp_path, encoding):
-    """PowerShell writes UTF-16 with a mark, a spreadsheet UTF-8 with one."""
-    (report,) = read(tmp_path, RAW.replace("python3", "pythön"), encoding)
+    """PowerShell writes UTF-16 with a mark, a spreadsheet UTF-8 with one or Windows' own."""
+    (report,) = read(tmp_path, RAW.replace("python3", "pythön").replace('"us"', '"µs"'), encoding)
     assert report.counters[LD] == 1572864
+    assert report.counters["gpu__time_duration.sum"] == pytest.approx(71490)
+
+
+@pytest.mark.parametrize("cell", ["nan", "-nan(ind)", "inf", "(!) n/a", "(!) nan", "no data", ""])
+def test_a_metric_without_a_value_is_left_out(tmp_path, cell):
+    """ncu has several ways to say so; the others of the launch are read all the same."""
+    text = long((at(), LD, "", "12"), (at(), "sm__throughput.avg", "%", cell))
+    (report,) = read(tmp_path, text)
+    assert report.counters[LD] == 12
+    assert "sm__throughput.avg" not in report.counters
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [("void at::native::(anonymous namespace)::k<int, (bool)1>(float *, int)", "k"),
+     ("(anonymous namespace)::k", "k"), ("void <unnamed>::k<int>(int)", "k"),
+     ("void foo<(lambda at a.cu:12:3)>(int)", "foo"), ("void a<b>::c<d, e<f>>(e)", "c"),
+     ("void foo<main::{lambda()#1}>(T1)", "foo"), ("void f(void (*)(int))", "f"),
+     ("void v<(int)4, g(T &)::[lambda(float) (instance 1)], array<char *, 2ul>>(int, T2)", "v"),
+     ("softmax_v1", "softmax_v1"), ("(?)", "(?)")],
+)  # fmt: skip
+def test_a_kernels_short_name(kernel, name):
+    """Without what C++ puts around it; never empty."""
+    assert export.short(kernel) == name
+
+
+def test_a_whole_count_tells_the_language(tmp_path):
+    """393.216 requests can only be 393,216; then 67,109 Mbyte are 67 MB, and not 67 GB."""
+    text = long((at(), LD, "", "393.216"), (at(), "dram__bytes_read.sum", "Mbyte", "67,109"))
+    (report,) = read(tmp_path, text)
+    assert (report.counters[LD], report.counters["dram__bytes_read.sum"]) == (393216, 67109000)
+    english = text.replace("393.216", "393,216").replace("67,109", "67.109")
+    (report,) = read(tmp_path, english)
+    assert (report.counters[LD], report.counters["dram__bytes_read.sum"]) == (393216, 67109000)
 
 
 def test_launch_sizes_and_device_are_read_where_they_are(tmp_path):
@@ -123,11 +167,13 @@ def test_titles_of_the_details_page_become_metric_names(tmp_path):
      ("nsecond", 1), ("ns", 1), ("usecond", 1e3), ("msecond", 1e6), ("second", 1e9), ("s", 1e9),
      ("Ghz", 1e9), ("hz", 1), ("Gbyte/s", 1e9), ("Kbyte/block", 1e3), ("byte/nsecond", 1e9),
      ("Tbyte/second", 1e12), ("%", 1), ("inst/cycle", 1), ("register/thread", 1), ("Kinst", 1e3),
-     ("sector/request", 1)],
+     ("sector/request", 1), ("KB", 1e3), ("MB", 1e6), ("GB/s", 1e9), ("KiB", 2**10),
+     ("MiB", 2**20), ("GiB", 2**30), ("B", 1), ("µs", 1e3), ("μs", 1e3), ("sec", 1e9),
+     ("furlong", None), ("Mb", None), ("minute", None), ("byte/furlong", None)],
 )  # fmt: skip
 def test_units_are_brought_to_their_base(unit, factor):
-    """Bytes, nanoseconds, hertz, a second; what is not known stays."""
-    assert export.scale(unit) == pytest.approx(factor)
+    """Bytes, nanoseconds, hertz, a second; what is not known is called so."""
+    assert export.scale(unit) == (factor and pytest.approx(factor))
 
 
 def test_a_comma_alone_is_read_as_the_rest_of_the_file_says(tmp_path):
@@ -146,6 +192,12 @@ BROKEN = {
     DETAILS.rsplit(",", 1)[0]: "line 4 has 14 cells where the header in line 1 has 15",
     RAW.rsplit(",", 1)[0]: "line 3 has 13 cells where the header in line 1 has 14",
     DETAILS.replace("67.20", "a lot"): "line 3: dram__bytes_read.sum is 'a lot'",
+    DETAILS.rsplit(".49", 1)[0]: "line 4 has 15 cells, the last without its end, where",
+    RAW.rsplit(".49", 1)[0]: "line 3 has 14 cells, the last without its end, where",
+    RAW + '"1': "line 4 has 1 cells, the last without its end, where",
+    RAW.replace('"us"', '"fortnight"'): "gpu__time_duration.sum is in 'fortnight', which is no",
+    RAW.replace("Mbyte", "Ebyte"): "dram__bytes_read.sum is in 'Ebyte', which is no known unit",
+    RAW.replace("1,572,864", "1_572_864*"): f"line 3: {LD} is '1_572_864*', which is no number",
     RAW.replace("67.20", "67,2"): "line 3 has a decimal point and line 3 a decimal comma",
     LONG.replace('"Metric Value"', '"Value"') + "\n": "none called Metric Value",
     DETAILS + RAW: "line 5 begins a second table",
@@ -237,6 +289,38 @@ def test_beside_needs_the_kernel_that_was_measured():
         report.beside(recorded.ncu("v3").beside().profile)
     with pytest.raises(ValueError, match="give beside\\(\\) a profile of it"):
         nsight.Report("mine", {LD: 1}).beside()
+    with pytest.raises(ValueError, match="give beside\\(\\) a profile of it"):
+        dataclasses.replace(report, rows=None).beside()
+
+
+def test_beside_needs_the_size_that_was_measured():
+    """Blocks that do not divide, other blocks, other rows, blocks that nobody knows."""
+    report = recorded.ncu("v1")
+    v1 = versions.get("v1")
+    small = launch.profile(dataclasses.replace(v1, block=128), 4, 4096)
+    for profile, says in (
+        (launch.profile(v1, 3, 64), "3 blocks with 24 warps, and measured were 4,096 with 32,768"),
+        (launch.profile(v1, 4, 64), "rows of another length than the 4096"),
+        (small, "4 blocks with 16 warps"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            report.beside(profile)
+    mine = {"launch__grid_size": 4096, "launch__block_size": 256}  # as the export's columns say
+    with pytest.raises(ValueError, match="4 blocks with 16 warps.*4,096 with 32,768"):
+        nsight.Report(v1.entry, mine).beside(small)
+    alone = dataclasses.replace(report, counters={LD: report.counters[LD]})
+    with pytest.raises(ValueError, match="does not know how many blocks of softmax_v1"):
+        alone.beside(launch.profile("v1", 4, 4096))
+
+
+def test_beside_shows_some_metrics():
+    """Those asked for by name, and their simulated counts as in the whole table."""
+    report = recorded.ncu("v1")
+    found = report.beside(metrics=[LD, "dram__bytes_read.sum"])
+    assert [line[0] for line in found.lines()] == [LD, "dram__bytes_read.sum"]
+    assert found.lines()[0] == next(line for line in report.beside().lines() if line[0] == LD)
+    with pytest.raises(ValueError, match=r"not measured: nonsense; there are .*dram__bytes"):
+        report.beside(metrics=["nonsense"])
 
 
 def test_the_newest_record_that_has_the_size_is_taken():
@@ -256,8 +340,37 @@ def test_the_calibration_serves_where_there_is_no_other_record(tmp_path):
     assert recorded.ncu("v1", folder=tmp_path).counters[LD] == 1572864
     (tmp_path / "nsight").mkdir()
     (tmp_path / "nsight" / "x.csv").write_text("version,rows,cols\nv1,1,1\n")
-    with pytest.raises(ExportError, match=r"x\.json should say where and when"):
-        recorded.ncu("v1", folder=tmp_path)
+    with pytest.warns(UserWarning, match=r"x\.csv is left out: no x\.json.*ncu_file"):
+        assert recorded.ncu("v1", folder=tmp_path).counters[LD] == 1572864
+
+
+ABOUT = {"device": "NVIDIA H200", "date": "2027-01-01", "kernels": {"v1": "0"}}
+TABLE = f"version,rows,cols,{LD}\nv1,2,3,4\nv2,2,3,5\n"
+DAMAGED = {
+    "a text": (TABLE.replace(",4", ",many"), ABOUT, "line 2 has l1tex.*'many'"),
+    "not finite": (TABLE.replace(",4", ",nan"), ABOUT, "line 2 has l1tex.*'nan'"),
+    "no size": (TABLE.replace("v1,2", "v1,x"), ABOUT, "line 2 has rows 'x'"),
+    "half a row": (TABLE.replace(",4", ",4.5").replace("v1,2", "v1,2.5"), ABOUT, "rows '2.5'"),
+    "cut off": (TABLE[:-3], ABOUT, "line 3 has 3 cells of 4"),
+    "cut in a number": (TABLE[:-1], ABOUT, "line 3 has 4 cells of 4, or no end"),
+    "kernels": (TABLE, {**ABOUT, "kernels": ["v1"]}, r"x\.json: .*kernels \['v1'\]"),
+    "date": (TABLE, {**ABOUT, "date": None}, r"x\.json: .*date None"),
+    "device": (TABLE, {"date": "2027-01-01"}, r"x\.json: .*missing: device, kernels"),
+    "no object": (TABLE, [], r"x\.json: .*should be an object"),
+    "empty": ("", ABOUT, r"x\.csv: .*no header"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_record_of_counters_is_one_clear_error(tmp_path, damage):
+    """An ExportError, which every chart takes as a record that is not there."""
+    table, about, says = DAMAGED[damage]
+    (tmp_path / "nsight").mkdir()
+    (tmp_path / "nsight" / "x.csv").write_text(table)
+    (tmp_path / "nsight" / "x.json").write_text(json.dumps(about))
+    with pytest.raises(ExportError, match=says) as caught:
+        recorded.ncu("v1", 2, 3, folder=tmp_path)
+    assert isinstance(caught.value, recorded.RecordError)
 
 
 def test_counters_of_an_older_kernel_say_so(tmp_path):
@@ -350,6 +463,19 @@ def test_an_ncu_that_fails_is_explained(fake_ncu, text):
     out = fake_ncu(text, [["v1", 64, 128, None]], code=1)
     with pytest.raises(nsight.NsightError, match=re.escape(FAILURES[text])):
         nsight.run(["v1"], [(64, 128)], out)
+
+
+def test_half_a_file_is_never_left(fake_ncu, monkeypatch):
+    """A full disk while the counters are written: nothing looks like a record."""
+    out = fake_ncu(wide({LD: ""}, (at(), ["1"])), [["v1", 64, 128, None]])
+
+    def full(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(ladder.files.os, "replace", full)
+    with pytest.raises(OSError, match="no space"):
+        nsight.run(["v1"], [(64, 128)], out)
+    assert list(out.iterdir()) == []
 
 
 def test_only_wrong_results_are_no_measurement(fake_ncu):

@@ -39,21 +39,22 @@ def test_constraints_are_names_and_versions_only():
     assert pins() == sorted(pins())
 
 
-@pytest.mark.parametrize("extra", ["dev", "cuda12", "cuda13"])
+@pytest.mark.parametrize("extra", ["dev", "classroom", "cuda12", "cuda13"])
 def test_every_dependency_is_pinned_within_its_bounds(extra):
     """What start.py installs has a pin that its requirement allows; cuda-toolkit is its own pin."""
     pinned = dict(line.split("==") for line in pins())
     for name, requirement in requirements(extra).items():
         if name == "cuda-toolkit":
-            assert str(requirement.specifier).startswith("==") or extra == "dev"
+            assert str(requirement.specifier).startswith("==") or not extra.startswith("cuda")
         else:
             assert requirement.specifier.contains(pinned[name]), f"{requirement}: {pinned[name]}"
 
 
 def test_what_dependencies_bring_is_pinned_too():
-    """Everything below the core and dev dependencies of this very environment has its pin."""
+    """Everything below the core, dev and classroom dependencies that is here has its pin."""
     pinned = {line.split("==")[0] for line in pins()} | {"cuda-toolkit"}
-    todo = [(requirement, {""}) for requirement in requirements("dev").values()]
+    asked = requirements("dev") | requirements("classroom")
+    todo = [(requirement, {""}) for requirement in asked.values()]
     seen = set()
     while todo:
         requirement, extras = todo.pop()
@@ -127,12 +128,13 @@ def test_make_knows_the_words_of_start_py():
     assert re.findall(r"^\t(.*)$", text, re.M) == ["@$(PYTHON) start.py $@"]
 
 
-def test_ci_runs_the_three_checks():
+def test_ci_runs_the_four_checks():
     """.ci/run is a valid script that stops at the first failure and calls start.py's words."""
     script = ROOT / ".ci" / "run"
     lines = script.read_text(encoding="utf-8").splitlines()
     assert "set -euo pipefail" in lines
-    assert lines[-3:] == [f"python3 start.py {word}" for word in ("test", "lessons", "lint")]
+    words = ("test", "lessons", "lint", "test-classroom")
+    assert lines[-4:] == [f"python3 start.py {word}" for word in words]
 
 
 @pytest.mark.parametrize(

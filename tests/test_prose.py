@@ -35,8 +35,17 @@ def run(lesson):
         "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == kind)
         for kind in ("markdown", "code")
     )
+    code = re.sub(r"(?m)^[%!].*$", "", code)  # of IPython, not of Python
     shown = [shown_text(out) for cell in notebook.cells for out in cell.get("outputs", ())]
     return words, code, "\n".join(shown)
+
+
+def pools(words, code, shown) -> dict[str, list[float]]:
+    """What holds a lesson's figures. What its code shows word for word holds nothing."""
+    for text in sorted(prose.shown(code), key=len, reverse=True):
+        shown = shown.replace(text, " ") if re.search(r"\d", text) else shown
+    printed = prose.numbers(shown) + prose.worked(words)
+    return known() | {"printed": printed, "chosen": prose.sizes(code)}
 
 
 def shown_text(output) -> str:
@@ -75,10 +84,27 @@ def claims() -> list[float]:
 def test_a_stated_figure_is_held_by_a_record_or_by_the_lessons_own_output(lesson):
     """A number of the prose rounds from a measurement, a claim, a data sheet or an output."""
     words, code, shown = run(lesson)
-    pools = known() | {"printed": prose.numbers(shown) + prose.worked(words)}
-    pools["chosen"] = prose.numbers(code)  # sizes that the lesson's own cells ask for: counts only
-    loose = [f for f in prose.stated(words) if not prose.held(f, pools)]
+    pool = pools(words, code, shown)
+    texts = [words, *prose.shown(code)]
+    loose = [f for text in texts for f in prose.stated(text) if not prose.held(f, pool)]
     assert not loose, "\n".join(f"{f.text!r} in: …{f.sentence}…" for f in loose)
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_prediction_s_premises_are_sizes_or_come_from_code(lesson):
+    """Whatever number a question or an answer on offer has typed in, small ones too, is a size
+    that the lesson's cells pass on, a power of two or a data sheet's; a count is put in by code."""
+    words, code, shown = run(lesson)
+    pool = pools(words, code, shown)
+    plain = {kind: pool[kind] for kind in ("given", "chosen")}
+    loose = [f.text for text in prose.questions(code) for f in prose.stated(text, every=True)
+             if not prose.held(f, plain if f in small(text) else pool)]
+    assert not loose
+
+
+def small(text) -> list:
+    """The whole numbers of a text that are no stated figures."""
+    return [f for f in prose.stated(text, every=True) if f not in prose.stated(text)]
 
 
 @pytest.mark.parametrize(
@@ -111,6 +137,32 @@ def test_a_sum_is_worked_out():
     )
     pools = {"printed": prose.worked("4/3 = 1.34"), "given": []}
     assert not prose.held(prose.stated("1.34")[0], pools)
+
+
+def test_what_code_shows_word_for_word_is_held_too():
+    """Questions, offers and reasons are read; what code fills in, formats and sizes are not."""
+    code = (
+        'OFFERS = ["2345 of them", f"{x:8.3f} more"]\n'
+        'a = predict.number("V1 meets 19 barriers and 1,572,864 loads.", low=3)\n'
+        "b = predict.choice(f'N = {781:5}', OFFERS)\n"
+        'a.reveal(profile(64, cols=100), why="because of 77.7 %")\n'
+        "for n in (5, -6): print('1234 read', {n: 3 * 4})"
+    )
+    asked = " ".join(prose.questions(code))
+    assert [f.text for f in prose.stated(asked, every=True)] == ["19", "1,572,864", "2345"]
+    assert [f.text for f in prose.stated(" ".join(prose.shown(code)))] == [
+        "1,572,864", "2345", "77.7 %", "1234"]
+    assert sorted(prose.sizes(code)) == [-6, 3, 5, 64, 100]
+
+
+def test_a_question_cannot_vouch_for_itself():
+    """What a lesson types into its own question holds no figure, there or in the prose; nor is 19
+    in any data sheet."""
+    code = 'predict.number("V1 meets 19 barriers and 1,572,864 loads.")'
+    pool = pools("1,572,864 loads", code, "Predict: V1 meets 19 barriers and 1,572,864 loads.")
+    plain = {kind: pool[kind] for kind in ("given", "chosen")}
+    assert not any(prose.held(f, plain) for f in prose.stated(prose.questions(code)[0], every=True))
+    assert not prose.held(prose.stated("1,572,864 loads")[0], pool)
 
 
 def test_a_wrong_figure_is_caught():

@@ -18,8 +18,10 @@ FILES = sorted(recorded.MEASUREMENTS.glob("*.json"))
 def record(*rows, date="2026-11-30", device="NVIDIA H200", **more):
     """A record of the given rows, which are dated and placed as the record is."""
     rows = tuple(dataclasses.replace(row, date=date, device=device) for row in rows or (FIGURE,))
-    base = {"driver": "580.1", "method": "by hand", "libraries": {"cupy": "14.0"}, "kernels": {}}
-    return Record(device=device, date=date, rows=rows, **{**base, **more})
+    base = {"driver": "580.1", "method": "by hand", "libraries": {"cupy": "14.0"},
+            "kernels": {"v1": versions.get("v1").source_hash}, **more}
+    rows = tuple(dataclasses.replace(r, kernel=base["kernels"].get(r.name)) for r in rows)
+    return Record(device=device, date=date, rows=rows, **base)
 
 
 def test_the_article_holds_the_five_published_figures_and_no_invented_value():
@@ -108,6 +110,11 @@ def broken(**changes):
     return json.dumps(raw)
 
 
+def run_with(**changes):
+    """The JSON of a good file with other keys of the run."""
+    return json.dumps(json.loads(record().to_json()) | changes)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -132,7 +139,21 @@ def broken(**changes):
         (broken(gbps=None), "gbps None"),
         (broken(gbps="fast"), "gbps 'fast'"),
         (broken(gbps=True), "gbps True"),
+        (broken(us=10**400), "us 1000"),
+        (broken(name=""), "name ''; expected a text"),
+        (broken(origin=["recorded"]), "origin ['recorded']"),
+        (run_with(kernels=[]), "kernels []; expected an object of texts"),
+        (run_with(kernels=None), "kernels None"),
+        (run_with(kernels={"v1": 3}), "kernels {'v1': 3}"),
+        (run_with(kernels={}), "row 0 (v1) has no hash under kernels"),
+        (run_with(libraries=None), "libraries None"),
+        (run_with(date=20261130), "date 20261130; expected a date like 2026-11-30"),
+        (run_with(date="yesterday"), "date 'yesterday'"),
+        (run_with(driver=580), "driver 580; expected a text"),
+        (run_with(method=None), "method None"),
+        ("[" * 100_000, "not JSON"),
     ],
+    ids=range(34),
 )
 def test_a_broken_file_is_refused_by_name(tmp_path, text, says):
     """The message names the file and what is wrong with it; the folder is not read around it."""
@@ -143,6 +164,32 @@ def test_a_broken_file_is_refused_by_name(tmp_path, text, says):
     assert str(path) in str(caught.value)
     with pytest.raises(RecordError):
         recorded.figures(folder=tmp_path)
+
+
+def test_what_load_would_refuse_is_not_written(tmp_path):
+    """Neither a row nor what stands over all rows."""
+    for bad in (record(device=None), record(kernels={"v1": ""}), record(date="soon"),
+                record(dataclasses.replace(FIGURE, us=10**400))):  # fmt: skip
+        with pytest.raises(RecordError):
+            recorded.save(bad, tmp_path / "a.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_foreign_files_are_left_alone(tmp_path):
+    """Another device's file may be broken; one that names no device is left out with a warning."""
+    recorded.save(record(), tmp_path / "a.json")
+    (tmp_path / "t4.json").write_text('{"device": "Tesla T4", "rows": 3}')
+    (tmp_path / "zz.json").write_text('{"hello": 1}')
+    with pytest.warns(UserWarning, match=r"zz\.json names no device"):
+        assert recorded.latest(folder=tmp_path) == record()
+    with pytest.raises(RecordError, match=r"t4\.json"):
+        recorded.latest("Tesla T4", tmp_path)
+
+
+def test_a_folder_is_no_record(tmp_path):
+    """One clear error, not the system's."""
+    with pytest.raises(RecordError, match="cannot be read"):
+        recorded.load(tmp_path)
 
 
 def test_a_missing_file_says_where_records_lie(tmp_path):
@@ -198,6 +245,17 @@ def test_a_row_knows_whether_its_own_kernel_is_old(tmp_path):
     assert not dataclasses.replace(FIGURE, name="memcpy", kernel="0").stale
 
 
+def test_an_older_kernel_is_told_wherever_the_figure_is(tmp_path):
+    """In the label, the table and the page of a record; charts ask for the label without it."""
+    path = recorded.save(record(kernels={"v1": "0123"}), tmp_path / "a.json")
+    old = recorded.load(path)
+    for text in (str(old), repr(old), old._repr_html_(), old.rows[0].label()):
+        assert "recorded with an older kernel, NVIDIA H200, 2026-11-30" in text
+    assert old.rows[0].where() == "recorded, NVIDIA H200, 2026-11-30"
+    assert "older" not in str(record())
+    assert dataclasses.replace(FIGURE, date=None).label() == "recorded, NVIDIA H200, no date"
+
+
 @pytest.mark.parametrize(
     ("device", "share"),
     [("NVIDIA H200", 1903.8 / 4800), ("NVIDIA A100 80GB SXM4", 1903.8 / 2039),
@@ -242,7 +300,8 @@ def test_the_promised_and_the_measured_gain_fit_the_figures():
 @pytest.mark.parametrize(
     ("claims", "says"),
     [(..., "expected an object under claims, got NoneType"), ([], "got list"),
-     ({"x": 3}, "claim x should be an object"), ({"x": {"value": 3}}, "missing: unit, what")],
+     ({"x": 3}, "claim x should be an object"), ({"x": {"value": 3}}, "missing: unit, what"),
+     ({"x": {"value": "3", "unit": "s", "what": "w", "device": None}}, "claim x has value '3'")],
 )
 def test_broken_claims_are_refused(tmp_path, claims, says):
     """The message names the file and the claim."""
@@ -256,13 +315,15 @@ def test_broken_claims_are_refused(tmp_path, claims, says):
 
 
 def test_a_figure_is_stale_when_its_source_is_no_longer_the_catalogues():
-    """An edited or unknown kernel is stale, memcpy never is, copy_kernel is the version copy."""
+    """An edited kernel is stale, memcpy never is, copy_kernel is the version copy; the record says
+    the same as its rows."""
     now = {"v1": versions.get("v1").source_hash, "copy_kernel": versions.get("copy").source_hash}
-    fresh, old = record(kernels=now), record(kernels={"v1": "0123"})
-    assert [name for name in ("v1", "copy_kernel", "memcpy", "v2") if fresh.stale(name)] == ["v2"]
-    assert [name for name in ("v1", "copy_kernel", "memcpy") if old.stale(name)] == [
-        "v1", "copy_kernel"
-    ]
+    rows = [dataclasses.replace(FIGURE, name=name) for name in ("v1", "copy_kernel", "memcpy")]
+    for kernels, stale in ((now, []), ({**now, "v1": "0"}, ["v1"]),
+                           ({"v1": "0", "copy_kernel": "0"}, ["v1", "copy_kernel"])):
+        one = record(*rows, kernels=kernels)
+        assert [row.name for row in one.rows if row.stale] == stale
+        assert [row.name for row in rows if one.stale(row.name)] == stale
 
 
 def test_a_figure_that_is_not_there_is_named_with_those_that_are():

@@ -52,6 +52,24 @@ def test_many_lanes_are_compared_in_pieces():
         assert span_of(off) is None
 
 
+def test_steps_too_large_for_int64_are_no_span():
+    """The machine's integers cannot hold what lies between two of them."""
+    far = np.array([[-(2**63)], [2**63 - 1]])
+    assert span_of(far) is None
+    assert span_of(far.T) is None
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("line", ["y[blockIdx.x * m] = 1", "y[0] = y[blockIdx.x * m]"])
+@pytest.mark.parametrize("blocks", [2, 3])
+def test_an_address_at_the_far_end_is_out_of_bounds(line, blocks):
+    """Found and named like any other, for two blocks as for three."""
+    far = kernel(f"__global__ f(float* y, long long m) {{ {line}; }}")
+    y = np.zeros(32, np.float32)
+    found = simt.profile(far, (blocks,), (32,), (y, 0x1FFFFFFFFFFFFFFF))
+    assert {defect.kind for defect in found.defects} >= {"out of bounds"}
+
+
 @given(
     st.integers(0, 40),
     st.sampled_from((0, 1, 4, 6, 32, 100, 1024, 4096)),

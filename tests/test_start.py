@@ -233,6 +233,20 @@ def test_the_second_run_calls_nothing(project, fake_run):
     assert "pip" in fake_run[2]
 
 
+def test_an_extra_is_installed_once_for_each_state_of_the_pins(project, fake_run):
+    """What a classroom needs comes beside the rest, and again when the pins have changed."""
+    start.set_up()
+    for _ in range(2):
+        start.add_extra("classroom")
+    assert len(fake_run) == 3
+    assert ".[classroom]" in fake_run[2]
+    assert "constraints.txt" in fake_run[2]
+    (project / "constraints.txt").write_text("a==2\n")
+    start.set_up()
+    start.add_extra("classroom")
+    assert [command[-3] for command in fake_run[3:]] == [".[dev]", ".[classroom]"]
+
+
 def test_a_driver_adds_its_cupy(project, fake_run):
     """The extra of the CUDA version goes to pip, and lands in the stamp."""
     start.set_up("12")

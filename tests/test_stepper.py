@@ -4,7 +4,6 @@ import base64
 import dataclasses
 import json
 import re
-import shutil
 import tomllib
 from bisect import bisect_right
 from html.parser import HTMLParser
@@ -517,31 +516,6 @@ def test_a_trace_that_cannot_be(how, error, text):
 
 
 # ---------------------------------------------------------------------------- in a browser
-def browser_path() -> str | None:
-    """A Chromium that is installed here, the system's or Playwright's own."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    if found := next(filter(None, map(shutil.which, names)), None):
-        return found
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as tools:
-        path = tools.chromium.executable_path
-    return path if Path(path).exists() else None
-
-
-@pytest.fixture(scope="module")
-def browser():
-    pytest.importorskip("playwright", reason="Playwright is not installed here")
-    if (path := browser_path()) is None:
-        pytest.skip("no Chromium is installed here: python -m playwright install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as tools:
-        running = tools.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield running
-        running.close()
-
-
 def opened(browser, tmp_path, *views, **how):
     """A page with steppers; any error of their scripts fails the test that asks for them."""
     path = tmp_path / "page.html"

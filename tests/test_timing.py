@@ -184,6 +184,14 @@ def test_a_graph_with_a_wrong_result_is_refused():
     assert "record" not in clock.log
 
 
+def test_a_replay_of_nothing_is_refused():
+    """Without pairs or repeats there is nothing to take a median of."""
+    for pairs, repeats, what in (([], 3, "no pairs"), ([(0, 1)], 0, "repeats=0")):
+        clock = FakeClock(5.0)
+        with pytest.raises(BenchError, match=what):
+            timing.replay(FakeSubject(clock), clock, pairs, repeats)
+
+
 def test_what_cannot_be_captured_says_so():
     """The error names the subject and the library's reason."""
     clock = FakeClock(5.0)

@@ -133,6 +133,18 @@ def test_a_trace_without_a_reduction_says_so():
         views.tree("v0")
 
 
+def test_a_mere_exchange_is_no_reduction():
+    """Neighbours that trade by a shuffle and multiply join nothing into one."""
+    source = """extern "C" __global__ void trade(const float* x, float* y) {
+        float v = x[threadIdx.x] * 3.0f;
+        y[threadIdx.x] = v * __shfl_xor_sync(0xffffffff, v, 1);
+    }"""
+    x = np.arange(1, 33, dtype=np.float32)
+    kernel = simt.RawKernel(source, "trade")
+    with pytest.raises(ValueError, match="trade has no reduction in block 0: nothing joins"):
+        reductions(simt.trace(kernel, (1,), (32,), (x, np.zeros_like(x))))
+
+
 @pytest.mark.parametrize(("wrong", "message"), [
     ({"op": "min"}, "op must be max or sum"),
     ({"threads": 48}, "power of two from 32 to 1024"),

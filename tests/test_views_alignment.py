@@ -4,7 +4,7 @@ import pytest
 from pictures import drawn, fits, words
 
 from helpers import versions, views
-from helpers.views import aligned
+from helpers.views import aligned, aligned_picture
 from helpers.widgets import alignment as panels
 
 OFFSETS = [(0, 0), (1, 1), (2, 3), (0, 2)]
@@ -86,6 +86,20 @@ def test_every_word_of_the_picture_fits(cols, x_offset, y_offset):
     """Long rows are folded; 16 rows have room, too."""
     rows = 16 if cols == 3 else 4
     fits(drawn(panels.look(cols, rows, x_offset, y_offset)[1], dark=bool(x_offset)))
+
+
+@pytest.mark.parametrize("cols", [781, 1024])
+def test_the_words_for_folded_lines_keep_off_the_boxes(cols):
+    """At least three pixels on either side."""
+    figure = drawn(views.alignment(cols, 2))
+    (ax,), inch = figure.axes, figure.dpi
+    shown = list(aligned_picture._shown(cols // 4).values())
+    middle = aligned_picture._LINES // 2
+    left = (shown[middle - 1] + aligned_picture.LINE * aligned_picture._FLOAT) * inch
+    right = shown[middle] * inch
+    folded = [t.get_window_extent() for t in ax.texts if t.get_text().startswith("+")]
+    assert len(folded) == 2
+    assert all(left + 3 <= box.x0 and box.x1 <= right - 3 for box in folded)
 
 
 def test_the_picture_says_in_words_what_it_shows():

@@ -35,6 +35,12 @@ def test_a_new_panel_shows_what_its_controls_say(panel):
     assert "simulator" in panel.readout.value
 
 
+def test_the_picture_takes_the_panel_s_width_and_no_more(panel):
+    """JupyterLab adds a widget's margin to its 100 %, and the panel would cut that off."""
+    for part in (panel.image, panel.readout):
+        assert (part.layout.width, part.layout.margin) == ("100%", "0")
+
+
 @pytest.mark.parametrize(("name", "control"), WHOLE)
 def test_box_and_slider_hold_one_number(name, control):
     """The box moves the slider, the slider the box; the box goes on where the slider ends."""

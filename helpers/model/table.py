@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import recorded, versions
+from .. import recorded, specs, versions
 from ..latency import Latencies
 from ..recorded import Figure
 from ..specs import Spec
 from .times import Prediction, predict
 
-__all__ = ["Miss", "Misses", "known_miss", "misses"]
+__all__ = ["Miss", "Misses", "known", "misses"]
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,9 @@ class Misses:
 
     def cells(self) -> list[tuple[str, ...]]:
         return [
-            (m.recorded.name, f"{m.recorded.rows}×{m.recorded.cols}", f"{m.predicted.us:.1f}",
-             f"{m.us:.1f}", f"{m.miss:+.0%}", m.predicted.why)
+            (m.recorded.name + " (older kernel)" * m.recorded.stale,
+             f"{m.recorded.rows}×{m.recorded.cols}", f"{m.predicted.us:.1f}", f"{m.us:.1f}",
+             f"{m.miss:+.0%}", m.predicted.why)
             for m in self.rows
         ]  # fmt: skip
 
@@ -85,13 +86,16 @@ def misses(figures=None, spec: Spec | str = "h200", latencies: Latencies | None 
 
     figures: a Record or an iterable of Figure, by default all that is recorded of an H200; give the
     spec with those of another card, as in misses(recorded.article(), "a100"). Peers and memcpy are
-    left out: their instructions are not known. ValueError when nothing is left.
+    left out: their instructions are not known. ValueError when nothing is left, and for a figure of
+    another card than the spec's.
     """
+    spec = specs.get(spec) if isinstance(spec, str) else spec
     found = recorded.newest("NVIDIA H200") if figures is None else getattr(figures, "rows", figures)
     rows = []
     for figure in found:
         version = recorded.version_of(figure.name)
         if version and figure.dtype == version.dtype:
+            _same_card(figure, spec)
             said = predict(version, figure.rows, figure.cols, spec, latencies)
             rows.append(Miss(said, figure))
     if not rows:
@@ -100,11 +104,22 @@ def misses(figures=None, spec: Spec | str = "h200", latencies: Latencies | None 
     return Misses(tuple(rows))
 
 
-def known_miss(name: str, rows: int, cols: int) -> float | None:
-    """The miss of one version at one size on the H200; None where no time of it is recorded."""
-    version = versions.get(name)
+def _same_card(figure: Figure, spec: Spec) -> None:
+    """ValueError for another card than the spec's; a card without a sheet here takes the reader's
+    own."""
+    sheet = specs.of_device(figure.device)
+    if sheet != spec and (sheet or spec in specs.SPECS.values()):
+        raise ValueError(f"expected figures of the {spec.name}, got one of {figure.device}; pass "
+                         'the data sheet of that card, as in misses(recorded.article(), "a100")')
+
+
+def known(name: str, rows: int, cols: int) -> Miss | None:
+    """One version at one size on the H200; None where no time of it is recorded."""
+    version = versions.VERSIONS.get(name)
+    if version is None:  # one that the catalogue has not, or not so
+        return None
     wanted = recorded.row_name(name), rows, cols, version.dtype
     for figure in recorded.newest("NVIDIA H200"):
         if (figure.name, figure.rows, figure.cols, figure.dtype) == wanted:
-            return Miss(predict(version, rows, cols), figure).miss
+            return Miss(predict(version, rows, cols), figure)
     return None

@@ -27,13 +27,14 @@ off, and so should everybody who shows one.
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Integral
 
 from .. import recorded, specs, versions
 from ..latency import Latencies
 from ..specs import Spec
 from ..versions import Version
-from .work import Work, busy_warps, counted
+from .work import Work, busy_warps, counted, resident
 
 __all__ = ["Prediction", "predict"]
 
@@ -45,12 +46,14 @@ L2_BYTES_SM = 64  # a cycle, one SM (the same)
 MANY_TURNS = 16  # so often do blocks follow each other until they are as much out of step as ever
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prediction:
     """A predicted time, never a measured one: `label()` says so and must be shown with it.
 
-    us: microseconds. gbps: effective bandwidth, 10^9 bytes/s. parts: name -> microseconds, adding
-    up to us. bound: the largest part. why: what decides, and where the model is weak here.
+    name: the version's, and for one that is not as the catalogue has it what differs, so that no
+    record passes for it. us: microseconds. gbps: effective bandwidth, 10^9 bytes/s. parts: name ->
+    microseconds, adding up to us. bound: the largest part. why: what decides, and where the model
+    is weak here.
     """
 
     name: str
@@ -72,15 +75,23 @@ class Prediction:
     def miss(self) -> float | None:
         """How far the model is off the newest recorded H200 time of this version and size,
         (predicted - recorded) / recorded; None where nothing is recorded."""
-        from .table import known_miss  # reads records, which a prediction must not
+        known = self._known()
+        return known and known.miss
 
-        return known_miss(self.name, self.rows, self.cols)
+    def _known(self):
+        from .table import known  # reads records, which a prediction must not
+
+        return known(self.name, self.rows, self.cols)
 
     def __str__(self) -> str:
-        miss = self.miss
-        beside = "has no H200 time beside it" if miss is None else f"is {miss:+.0%} off the H200"
+        known, beside = self._known(), "has no H200 time beside it"
+        if known:
+            older = ", recorded with an older kernel" if known.recorded.stale else ""
+            beside = f"is {known.miss:+.0%} off the H200{older}"
         return (f"{self.name} at {self.rows}×{self.cols}: {self.us:.1f} µs, {self.gbps:.0f} GB/s "
                 f"({self.label()}; here the model {beside}). {self.why}")
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{part}</td><td>{us:.1f} µs</td></tr>"
@@ -125,6 +136,8 @@ def predict(
     """
     version = versions.get(version) if isinstance(version, str) else version
     spec = specs.get(spec) if isinstance(spec, str) else spec
+    if not (isinstance(rows, Integral) and isinstance(cols, Integral) and min(rows, cols) >= 1):
+        raise ValueError(f"rows and cols: expected whole numbers from 1 on, got {rows} and {cols}")
     if problem := version.limits(cols, version.np_dtype, spec):
         raise ValueError(problem)
     wait, work = latencies or recorded.latency(), counted(version, rows, cols)
@@ -142,10 +155,18 @@ def predict(
         parts["starting blocks"] = late
     us, bound = sum(parts.values()), max(parts, key=parts.get)
     return Prediction(
-        version.name, rows, cols, version.dtype, spec.name, us,
+        _called(version), rows, cols, version.dtype, spec.name, us,
         specs.effective_bandwidth(rows, cols, version.np_dtype.itemsize, us * 1e-6) / 1e9,
         parts, bound, _why(bound, work, place, kept, spec),
     )  # fmt: skip
+
+
+def _called(version: Version) -> str:
+    own = versions.VERSIONS.get(version.name, version)
+    if version == own:
+        return version.name
+    only_block = version == replace(own, block=version.block)
+    return f"{version.name}, {f'{version.block} threads a block' if only_block else 'changed'}"
 
 
 def _together(way: dict, busy: dict, place: Place, barriers: bool) -> dict[str, float]:
@@ -164,8 +185,7 @@ def _together(way: dict, busy: dict, place: Place, barriers: bool) -> dict[str, 
 
 def _place(version: Version, rows: int, cols: int, spec: Spec) -> Place:
     blocks = version.grid(rows, cols)[0]
-    room = min(spec.room(version.block, version.shared(cols)).values())
-    together = min(room, -(-blocks // spec.sms))
+    together = min(resident(version, cols, spec), -(-blocks // spec.sms))
     turns = max(1.0, blocks / (spec.sms * together))
     return Place(blocks, busy_warps(version, rows), min(blocks, spec.sms), together, turns)
 

@@ -8,9 +8,10 @@ from functools import lru_cache
 from .. import launch, versions
 from ..simt.observers.names import GLOBAL, LAUNCHED, SECTORS, SHARED
 from ..simt.profile import Profile
+from ..specs import Spec
 from ..versions import Version
 
-__all__ = ["Work", "busy_warps", "counted"]
+__all__ = ["Work", "busy_warps", "counted", "resident"]
 
 PERIOD, PERIOD_SERIAL = 4096, 64  # columns after which every loop of a kernel has repeated
 SECTORS_A_LINE = 4
@@ -95,6 +96,12 @@ def busy_warps(version: Version, rows: int) -> int:
     """Warps of a block that have a row: with a thread a row and few rows, the others leave."""
     rows = min(rows, version.block) if version.work == "thread a row" else version.block
     return -(-rows // LANES)
+
+
+def resident(version: Version, cols: int, spec: Spec) -> int:
+    """Blocks that an SM holds at a time, by its threads and its shared memory (registers aside)."""
+    static = versions.static_shared(version.source, version.entry)
+    return min(spec.room(version.block, static + version.shared(cols)).values())
 
 
 def _first(seen: Profile, distinct: int) -> float:

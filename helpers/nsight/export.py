@@ -7,17 +7,20 @@
 Both may come with ncu's own lines and the program's output around them, with thousands separators
 or decimal commas, with scaled units (Kbyte, Gbyte, us) and in any encoding that a spreadsheet or
 PowerShell's redirection writes. Values are brought to base units: bytes, nanoseconds, hertz, and
-for rates a second.
+for rates a second. What a metric of bytes or time is measured in must be known; a file that is cut
+off inside a line is refused.
 """
 
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..files import RecordError
 from .report import Report
 
 __all__ = ["ExportError", "number", "read", "scale"]
@@ -40,16 +43,17 @@ TITLES = {
 }
 
 
-class ExportError(ValueError):
+class ExportError(RecordError):
     """A file that is no export of Nsight Compute; the message names file, line and cause."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the file: its line number there, and its cells."""
+    """A row of the file: its line number there, its cells, and whether a quote is left open."""
 
     number: int
     cells: list[str]
+    cut: bool = False
 
 
 def read(path: str | Path) -> list[Report]:
@@ -78,8 +82,8 @@ def read(path: str | Path) -> list[Report]:
         if found is None and metric == "device__attribute_display_name":
             launch["device"] = value
         if found is not None:
-            launch["counters"][metric] = whole(found * scale(unit))
-        elif not missing(value) and unit:
+            launch["counters"][metric] = whole(found * factor(path, line, metric, unit))
+        elif not missing(value) and (unit or re.search(r"__\w+\.", metric)):
             raise ExportError(f"{path}: line {line.number}: {metric} is {value!r}, which is no "
                               f"number. Restore the line, or {WAYS}")
     return [_report(path, names, key, launch) for key, launch in launches.items()]
@@ -128,12 +132,13 @@ def table(path: Path) -> tuple[Line, list[Line]]:
             if is_header(line.cells) and line.cells != header.cells:
                 raise ExportError(f"{path}: line {line.number} begins a second table with other "
                                   "columns; keep one export a file")
-            if noise(line.cells, header.cells):
+            if noise(line, header.cells):
                 continue
-            if len(line.cells) < needed(header.cells):
+            if line.cut or len(line.cells) < needed(header.cells):
+                cells = f"{len(line.cells)} cells{', the last without its end,' * line.cut}"
                 raise ExportError(
-                    f"{path}: line {line.number} has {len(line.cells)} cells where the header in "
-                    f"line {header.number} has {len(header.cells)}; the file is cut off or edited"
+                    f"{path}: line {line.number} has {cells} where the header in line "
+                    f"{header.number} has {len(header.cells)}; the file is cut off or edited"
                 )
             body.append(line)
         return header, body
@@ -146,14 +151,18 @@ def decode(raw: bytes) -> str:
     for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
         if raw.startswith(mark):
             return raw.decode(encoding, errors="replace")
-    return raw.decode("utf-8-sig", errors="replace")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:  # a spreadsheet of Western Windows
+        return raw.decode("cp1252", errors="replace")
 
 
 def cells_of(text: str, delimiter: str) -> Iterator[Line]:
     """Line by line: an unbalanced quote in a program's output must not swallow what follows."""
     for count, line in enumerate(text.splitlines(), 1):
         if line.strip():
-            yield Line(count, next(csv.reader([line], delimiter=delimiter)))
+            cells = next(csv.reader([line], delimiter=delimiter))
+            yield Line(count, cells, cut=line.count('"') % 2 == 1)
 
 
 def is_header(cells: list[str]) -> bool:
@@ -162,11 +171,12 @@ def is_header(cells: list[str]) -> bool:
     return metrics and any(name in names for name in KERNEL_COLUMNS)
 
 
-def noise(cells: list[str], header: list[str]) -> bool:
+def noise(line: Line, header: list[str]) -> bool:
     """A line that is not of the table: ncu's own (==PROF==), the program's output, the header of
     the same table again. In the table the ID is a number, in the row of units it is empty."""
+    cells = line.cells
     if header[0].strip().lower() == "id":
-        return not re.fullmatch(r"\d*", cells[0].strip()) or len(cells) == 1
+        return not re.fullmatch(r"\d*", cells[0].strip()) or (len(cells) == 1 and not line.cut)
     return cells == header or cells[0].startswith("==") or len(cells) < 3
 
 
@@ -217,8 +227,11 @@ def metric_name(text: str) -> str:
 
 def short(kernel: str) -> str:
     """A kernel's name without return type, namespaces, template arguments and parameters."""
-    name = re.sub(r"<.*>", "", kernel.split("(")[0] if not kernel.startswith("(") else kernel)
-    return name.strip().split(" ")[-1].split("::")[-1]
+    name, inner = kernel.replace("->", ""), 1
+    while inner:  # from the inside out; a name in brackets may stand in front, or anywhere
+        name, inner = re.subn(r"<[^<>(){}]*>|\([^<>(){}]*\)|\{[^<>(){}]*\}", "", name)
+    words = name.replace("::", " ").split()
+    return words[-1] if words else kernel.strip()
 
 
 # ---------------------------------------------------------------------------- numbers and units
@@ -231,12 +244,14 @@ def decimal_comma(path: Path, rows) -> bool:
     """Does the file write 1.234,5 for 1,234.5? Cells that can only mean one of them decide, and
     without any the point, as ncu has it where the system's language does not say otherwise."""
     seen: dict[bool, Line] = {}
-    for line, _, _, value in rows:
+    for line, metric, unit, value in rows:
         value = bare(value)
         if not EITHER.fullmatch(value):
             for comma, pattern in ((False, POINT), (True, COMMA)):
                 if pattern.fullmatch(value):
                     seen.setdefault(comma, line)
+        elif metric.endswith(".sum") and scale(unit) == 1:  # a count is whole: 393.216 is 393,216
+            seen.setdefault("." in value, line)
     if len(seen) == 2:
         raise ExportError(f"{path}: line {seen[False].number} has a decimal point and line "
                           f"{seen[True].number} a decimal comma; export again in one language")
@@ -245,21 +260,23 @@ def decimal_comma(path: Path, rows) -> bool:
 
 def bare(value: str) -> str:
     """The number alone: without spaces that group digits, and without the instances behind it."""
-    return re.sub(r"\s*\(.*\)$|[\s\u00a0\u202f']", "", value.strip())
+    return re.sub(r"^\(!\)|\s*\(.*\)$|[\s\u00a0\u202f'\u2019]", "", value.strip())
 
 
 def number(value: str, comma: bool = False) -> float | None:
-    """The number in a cell, None where it is none; comma: it has a decimal comma."""
+    """The number in a cell, None where it is none that is finite; comma: it has a decimal comma."""
     text = bare(value)
     group, point = (".", ",") if comma else (",", ".")
     try:
-        return float(text.replace(group, "").replace(point, "."))
+        found = float(text.replace(group, "").replace(point, "."))
     except ValueError:
         return None
+    return found if math.isfinite(found) else None
 
 
 def missing(value: str) -> bool:
-    return bare(value).lower() in ("", "n/a", "nan", "-")
+    """Does the cell say that there is no value, as ncu and C's printf write that?"""
+    return re.fullmatch(r"-?|n/a|nodata|[-+]?(nan|inf|infinity)", bare(value).lower()) is not None
 
 
 def whole(value: float) -> float | int:
@@ -268,25 +285,44 @@ def whole(value: float) -> float | int:
     return nearest if abs(value - nearest) <= 1e-9 * abs(value) else value
 
 
-PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
-TIMES = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0}
-SCALED = re.compile(r"([kmgt]?)(byte|bit|hz|inst|sector|request|cycle|warp|thread|block)s?", re.I)
+PREFIXES = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+TIMES = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}
+# What is counted, with its prefix: Kbyte, MB, GiB, Minst; a small b would be a bit.
+SCALED = re.compile(
+    r"([kKmMgGtTpP]?)(i?)(?:B|(?i:byte|bit|hz|inst|instruction|sector|request|cycle|warp|thread|"
+    r"block|register)s?)"
+)
+MEASURED = re.compile(r"bytes|shared_mem|_time|time_")  # metrics whose unit must be known
 
 
-def scale(unit: str) -> float:
+def factor(path: Path, line: Line, metric: str, unit: str) -> float:
+    """`scale`, and 1 for a count in a unit that is not known; ExportError for bytes or time."""
+    found = scale(unit)
+    if found is None and (MEASURED.search(metric) or re.search(r"byte|second|B\b", unit)):
+        raise ExportError(f"{path}: line {line.number}: {metric} is in {unit!r}, which is no known "
+                          f"unit of bytes or time; {WAYS}")
+    return 1.0 if found is None else found
+
+
+def scale(unit: str) -> float | None:
     """What a value in this unit is multiplied by to be in base units (bytes, ns, Hz, a second).
 
-    Prefixes are decimal, as ncu's are. A unit that is not known stays what it is: 1.
+    Prefixes are decimal, as ncu's are, but for KiB and its like. None for a unit that is not known.
     """
     above, _, below = unit.strip().partition("/")
+    if above in ("", "%"):
+        return 1.0
     if not below and (time := duration(above)):
         return time
     found = SCALED.fullmatch(above)
-    factor = PREFIXES[found[1].lower()] if found else 1.0
-    time = duration(below)
-    return factor * 1e9 / time if time else factor
+    if not found:
+        return None
+    times = (1024.0 if found[2] else 1000.0) ** PREFIXES[found[1].lower()]
+    if time := duration(below):
+        return times * 1e9 / time
+    return times if not below or SCALED.fullmatch(below) else None
 
 
 def duration(unit: str) -> float | None:
-    """Nanoseconds of usecond, us, ms …; None for what is no time."""
-    return TIMES.get(re.sub(r"econds?$", "", unit.strip()))
+    """Nanoseconds of usecond, us, ms …; None for what is no time. The micro sign has two codes."""
+    return TIMES.get(re.sub(r"(?<=s)ec(onds?)?$", "", re.sub("[\u00b5\u03bc]", "u", unit.strip())))

@@ -7,6 +7,7 @@ counters of a kernel that computes something else would be worth nothing.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 import shutil
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from glob import glob
 from pathlib import Path
 
-from .. import device, launch, versions
+from .. import device, files, launch, versions
 from ..provenance import where
 from .export import ExportError, read
 
@@ -216,10 +217,10 @@ def write(folder: Path, rows: list[dict], metrics: Sequence[str], facts: dict) -
     slug = re.sub(r"\W+", "_", facts["device"].lower()).strip("_")
     path = folder / f"{slug}_{facts['date']}.csv"
     columns = ["version", "rows", "cols", *(m for m in metrics if any(m in row for row in rows))]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
-    text = json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
-    path.with_suffix(".json").write_text(text, encoding="utf-8")
+    text = io.StringIO()
+    table = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    files.write(path, text.getvalue())
+    files.write(path.with_suffix(".json"), json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
     return path

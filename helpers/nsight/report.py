@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from .. import launch, versions
 from ..simt.observers.names import GLOBAL, LAUNCHED, SHARED
@@ -12,7 +13,7 @@ from ..simt.profile import Profile
 
 __all__ = ["Beside", "Report"]
 
-SECTOR = 32  # bytes
+SECTOR, LANES = 32, 32  # bytes; threads of a warp
 SIMULATED = 16 * 4096  # elements that are enough to count a version whose blocks are alike
 SUBJECTS = (  # in the order in which a reader asks; the first that fits a metric's name
     ("requests and sectors", "l1tex__t_"),
@@ -106,25 +107,55 @@ class Report:
         parts += [self.date or "no date"] + ([f"launch {self.launch}"] if self.launch else [])
         return ", ".join(["Nsight Compute", *parts])
 
-    def beside(self, profile: Profile | None = None) -> Beside:
-        """A table of these counters and the simulator's.
+    def beside(
+        self, profile: Profile | None = None, metrics: Iterable[str] | None = None
+    ) -> Beside:
+        """A table of these counters and the simulator's, of all metrics or of some by name.
 
         profile: of the same kernel on rows of the same length; fewer rows will do, where blocks
         are alike. Without one a version of the catalogue is simulated, a few rows of it. Raises
-        ValueError for a profile of another kernel, or where there is nothing to simulate.
+        ValueError for a profile of another kernel, of blocks that do not make up those measured, or
+        of rows that are too short or long, where there is nothing to simulate, and for a metric
+        that was not measured.
         """
+        chosen = self if metrics is None else self._only(tuple(metrics))
         profile = profile or self._simulated()
         if profile.kernel != self.kernel:
             raise ValueError(f"beside() got a profile of {profile.kernel}, and Nsight Compute "
                              f"measured {self.kernel}; profile the kernel that was measured")
+        return Beside(chosen, profile, self._parts(profile))
+
+    def _only(self, metrics: tuple[str, ...]) -> Report:
+        if unknown := [name for name in metrics if name not in self.counters]:
+            raise ValueError(f"beside() got metrics that were not measured: {', '.join(unknown)}; "
+                             f"there are {', '.join(self.counters)}")
+        return replace(self, counters={name: self.counters[name] for name in metrics})
+
+    def _parts(self, profile: Profile) -> int:
+        """How many launches like the simulated one make up the measured one."""
         blocks = self.counters.get(LAUNCHED["blocks"]) or self.counters.get("launch__grid_size")
-        simulated = profile.counters[LAUNCHED["blocks"]]
-        parts = int(blocks // simulated) if blocks and blocks % simulated == 0 else 1
-        return Beside(self, profile, parts)
+        if not blocks:
+            raise ValueError(f"beside() does not know how many blocks of {self.kernel} were "
+                             f"measured; export {LAUNCHED['blocks']} or launch__grid_size, too")
+        few, own = profile.counters[LAUNCHED["blocks"]], profile.counters[LAUNCHED["warps"]]
+        parts, rest = divmod(int(blocks), few)
+        threads = self.counters.get("launch__block_size")
+        warps = self.counters.get(LAUNCHED["warps"], threads and blocks * -(-threads // LANES))
+        if rest or (warps and warps != parts * own):
+            raise ValueError(f"beside() got a profile of {few:,} blocks with {own:,} warps, and "
+                             f"measured were {blocks:,.0f} with {warps or math.nan:,.0f}; profile "
+                             "the same blocks, as many or a part that divides them")
+        if self.version and self.rows and self.cols:  # a version reads each element of its rows
+            read = self.rows * self.cols * self.version.np_dtype.itemsize / parts
+            if abs(profile.unique.get("read", 0) * SECTOR - read) >= SECTOR:
+                raise ValueError(f"beside() got a profile of rows of another length than the "
+                                 f"{self.cols} that were measured; profile {self.version.name} "
+                                 f"with cols={self.cols}")
+        return parts
 
     def _simulated(self) -> Profile:
         version = self.version
-        if version is None or not self.cols:
+        if version is None or not (self.rows and self.cols):
             raise ValueError(f"{self.kernel} at a size that the file does not tell cannot be "
                              "simulated from here: give beside() a profile of it")
         few = max(4, SIMULATED // self.cols)  # in 4 rows every alignment occurs

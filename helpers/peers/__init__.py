@@ -23,8 +23,7 @@ HALF, BRAIN = "float16", "bfloat16"
 ONE_ROUNDING = {"float32": 5e-6, HALF: 2**-11, BRAIN: 2**-8}
 # Five operations round after each; most costs x - max: up to 8 in size, in steps of 2^-8 and 2^-5.
 # cuDNN is held to the same: in long 16-bit rows many of its results are one step off, which in
-# float16, below its smallest normal number, is a percent (in all 7e-4 at 131072 columns, on an
-# H200 with cuDNN 9.19).
+# float16, below its smallest normal number, is a percent.
 FIVE_ROUNDINGS = {"float32": 5e-6, HALF: 2**-9, BRAIN: 2**-6}
 
 

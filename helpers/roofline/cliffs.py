@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from .. import versions
+from ..model.work import resident
 from ..specs import Spec
 from ..versions import Version
 from .origins import title
 
-__all__ = ["Cliff", "cliffs", "resident"]
+__all__ = ["Cliff", "cliffs"]
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,6 @@ def cliffs(names: Iterable[str], spec: Spec, rows: int = 4096) -> tuple[Cliff, .
         for cols, what in _of(version, spec, rows):
             found.setdefault((cols, what), []).append(version.name)
     return tuple(Cliff(tuple(names), cols, what) for (cols, what), names in sorted(found.items()))
-
-
-def resident(version: Version, cols: int, spec: Spec) -> int:
-    """Blocks that an SM holds at a time, by its threads and its shared memory (registers aside)."""
-    static = versions.static_shared(version.source, version.entry)
-    return min(spec.room(version.block, static + version.shared(cols)).values())
 
 
 def _of(version: Version, spec: Spec, rows: int) -> list[tuple[int, str]]:

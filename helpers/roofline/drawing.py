@@ -29,13 +29,15 @@ def axes(ax: Axes | None, look: Theme, height: float = 4.5) -> Axes:
 
 
 def heading(on: Axes | Figure, title: str, handles: Iterable[Artist], notes: Iterable[str],
-            above: float = 1.01) -> Legend:
+            above: float = 1.01, wide: int = _WIDE) -> Legend:
     """Title, key and notes above the axes, or above all axes of a figure, in that order.
 
-    `above` is where they begin, in shares of the axes' height.
+    `above` is where they begin, in shares of the axes' height; a line has `wide` characters.
     """
     handles = [*handles]
-    lines = [part for note in notes for part in textwrap.wrap(note, _WIDE)]
+    for handle in handles:
+        handle.set_label(textwrap.fill(handle.get_label(), wide))
+    lines = [part for note in notes for part in textwrap.wrap(note, wide)]
     told = [Line2D([], [], linestyle="none", label=line) for line in lines]
     place = {"loc": "outside upper left"} if isinstance(on, Figure) else {
         "loc": "lower left", "bbox_to_anchor": (0, above)}

@@ -56,6 +56,7 @@ def _scales(ax: Axes, said: Intensity) -> None:
     ax.set_xlim(*_X)
     ax.set_ylim(min(50, min(reached) / 2), highest * 2)
     ax.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
+    ax.yaxis.set_major_formatter("{x:,.0f}")
     ax.minorticks_off()
     ax.set_xlabel("intensity (FLOP/byte)")
     ax.set_ylabel("performance (GFLOP/s)")

@@ -17,6 +17,7 @@ from .origins import tick
 __all__ = ["ladder"]
 
 _GROUP = 0.84  # share of a version's slot that its bars fill
+_WIDE = 90  # characters of a note, so that it ends before the roofs' labels begin
 _LINE = 0.058  # height of a line of a roof's label, as a share of the axis
 
 
@@ -106,4 +107,4 @@ def _words(ax: Axes, said: Content, look: Theme, upto: str) -> None:
     ax.grid(axis="y", zorder=0)
     ax.set_axisbelow(True)
     handles = [Patch(label=one.label, **_fill(one, False, look)) for one in said.series]
-    heading(ax, said.title, handles, said.notes)
+    heading(ax, said.title, handles, said.notes, wide=_WIDE)

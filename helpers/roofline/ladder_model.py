@@ -87,10 +87,11 @@ def content(
 
     series, roofs = [], []
     for figures, colour in zip(groups, _colours(groups), strict=True):
-        bars = {name: row.gbps for name in shown for row in figures if row.name == name}
+        last = {row.name: row for row in figures}  # of one measured twice
+        bars = {name: last[name].gbps for name in shown if name in last}
         if bars:
-            changed = frozenset(row.name for row in figures if row.stale and row.name in bars)
-            series.append(Series(figures[0].label(), colour, bars, changed))
+            changed = frozenset(name for name in bars if last[name].stale)
+            series.append(Series(figures[0].where(), colour, bars, changed))
         found = _roofs_of(figures, colour, with_copy=upto != "copy")
         if all(roof.measured for roof in found):
             notes.append(f"{figures[0].device}: no data sheet in helpers/specs.py, so no roof")
@@ -122,7 +123,7 @@ def _groups(
                          "pass rows= and cols= of what was measured")
     by_label: dict[str, list[Figure]] = {}
     for figure in fresh:
-        by_label.setdefault(figure.label(), []).append(figure)
+        by_label.setdefault(figure.where(), []).append(figure)
     return [group for group in (published, stored, *by_label.values()) if group], notes
 
 

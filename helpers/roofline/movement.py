@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -97,7 +98,10 @@ def traffic_content(
     device: str = DEVICE,
 ) -> Traffic:
     """Choose sizes, bars and notes, for float32 at rows × each of cols."""
-    sizes = (cols,) if isinstance(cols, int) else tuple(cols)
+    sizes = tuple(cols) if isinstance(cols, Iterable) else (cols,)
+    if bad := [n for n in (rows, *sizes) if not (isinstance(n, Integral) and n >= 1)]:
+        raise ValueError(f"rows and cols: expected whole numbers from 1 on, got {bad[0]}")
+    sizes, rows = tuple(map(int, sizes)), int(rows)  # NumPy's would overflow
     if not 1 <= len(sizes) <= 4:
         raise ValueError(f"expected one to four N in cols, got {len(sizes)}; draw more in parts")
     names = chosen(names, [version.name for version in versions.ladder()])

@@ -48,10 +48,10 @@ def run(device: str = DEVICE, live: Record | Iterable[Figure] = (),
     rows = given(live)
     if not rows:
         found = recorded.figures(device, *size) if size else recorded.newest(device)
-        label = "; ".join(sorted({figure.label() for figure in found}))
+        label = "; ".join(sorted({figure.where() for figure in found}))
         missing = f"recorded, {device}: nothing in measurements/{' at this size' if size else ''}"
         return Run(device, label or f"{missing} yet", tuple(found))
-    labels = sorted({figure.label() for figure in rows})
+    labels = sorted({figure.where() for figure in rows})
     if len(labels) > 1:
         raise ValueError(f"expected live figures of one device and date, got {'; '.join(labels)}; "
                          "draw one chart for each")
@@ -61,8 +61,16 @@ def run(device: str = DEVICE, live: Record | Iterable[Figure] = (),
 
 
 def given(live: Record | Iterable[Figure]) -> tuple[Figure, ...]:
-    """The figures of a record, or the figures as they are."""
-    return tuple(live.rows if isinstance(live, Record) else live)
+    """The figures of a record, or the figures as they are. ValueError for one that cannot be drawn:
+    no time or bandwidth is NaN, infinite or below 0."""
+    figures = tuple(live.rows if isinstance(live, Record) else live)
+    for figure in figures:
+        for key in ("gbps", "us"):
+            value = getattr(figure, key)
+            if value is not None and not 0 < value < float("inf"):  # true for NaN, too
+                raise ValueError(f"{figure.name} at {figure.rows}×{figure.cols} has {key}={value}; "
+                                 "expected a positive number: measure it again or leave it out")
+    return figures
 
 
 def roof_of(figures: Iterable[Figure]) -> float | None:

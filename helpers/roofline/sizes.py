@@ -103,9 +103,9 @@ def sweep_content(
     order = sorted(dict.fromkeys(figure.name for figure in fit), key=_rank)
     lines, left = [], [name for name in order if names is None and _crowds(name, order)]
     for name in (n for n in chosen(names, order) if n not in left) if fit else ():
-        found = sorted((f.cols, f.gbps) for f in fit if f.name == name)
-        changed = any(f.stale for f in fit if f.name == name)
-        lines.append(Line(name, dict(found), changed))
+        last = {f.cols: f for f in fit if f.name == name}  # of one measured twice
+        changed = any(f.stale for f in last.values())
+        lines.append(Line(name, {cols: last[cols].gbps for cols in sorted(last)}, changed))
     sizes = tuple(sorted({size for line in lines for size in line.gbps}))
     spec = source.spec
     roof = (f"{source.short} data sheet", spec.bandwidth / 1e9) if spec and lines else None

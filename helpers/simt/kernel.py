@@ -32,6 +32,10 @@ class Limits:
     """How launches run: `budget` (instructions a chunk of blocks may execute, None: by the size
     of the arrays), `schedule` ("lowest", "highest" or a seed), `observers` added to each launch.
 
+    The counters that lessons quote and that agree with hardware are those of "lowest". Under
+    another schedule, warps whose lanes have parted meet again later and make more requests; what
+    kernels compute stays the same, and that is what other schedules are there to try.
+
     `races` says whether to look for data races and for values that nobody wrote, which takes up to
     three times as long; None: in launches of at most 262144 threads on 16 MiB. Bounds, alignment,
     barriers and shuffles are always checked."""
@@ -52,8 +56,6 @@ class Limits:
 
 LIMITS: ContextVar[Limits] = ContextVar("limits", default=Limits())  # noqa: B039 (frozen)
 SMALL, SMALL_BYTES = 1 << 18, 1 << 24  # threads, and bytes of all arrays
-BLOCKS_PER_SM = 32  # of compute capability 8.0 and 9.0; the same source
-SHARED_OVERHEAD = 1024  # bytes that the system takes of each block's shared memory
 MOST_LOCAL = 512 * 1024  # bytes a thread: CUDA C++ Programming Guide, technical specifications
 BUDGET = 200_000  # instructions, and for every element of the largest array:
 BUDGET_AN_ELEMENT = 100
@@ -328,14 +330,8 @@ def resident(program: Program, block, shared_mem: int) -> int:
     """How many blocks the device holds at once, as far as threads and shared memory decide (the
     registers are the assembler's business, and may allow fewer)."""
     spec = current_spec()
-    warps = -(-int(np.prod(block)) // 32)
     shared = program.dynamic + shared_mem if shared_mem else program.shared
-    each = min(
-        BLOCKS_PER_SM,
-        spec.threads_per_sm // (32 * warps),
-        spec.shared_per_sm // (shared + SHARED_OVERHEAD),
-    )
-    return max(1, each) * spec.sms
+    return max(1, min(spec.room(int(np.prod(block)), shared).values())) * spec.sms
 
 
 def check_resources(kernel, program: Program, block, shared_mem) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 __all__ = ["Span", "span_of"]
 
 BYTES = np.dtype(np.uint8)
+FARTHEST = (1 << 63) - 1  # between two numbers, as int64 holds it
 SLICE = 1 << 14  # lanes that are looked at together
 
 
@@ -65,6 +66,8 @@ def span_of(values: np.ndarray) -> Span | None:
     start = values.item(0)
     across = values.item(1) - start if columns > 1 else 0
     down = values.item(columns) - start if rows > 1 else 0
+    if max(abs(down), abs(across)) > FARTHEST:
+        return None
     if values.item(-1) != start + down * (rows - 1) + across * (columns - 1):
         return None
     span = Span(start, down, across, rows, columns)

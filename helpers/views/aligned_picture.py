@@ -14,7 +14,7 @@ __all__ = ["draw"]
 
 _LEFT, _RIGHT = 0.9, 1.45  # inches for the row's name, and for what a float4 kernel does there
 _LINES = 7  # 16-byte lines drawn; of longer rows the middle ones are folded
-_GAP = 0.68
+_GAP = 0.82
 _FLOAT = (WIDTH - _LEFT - _RIGHT - _GAP) / (_LINES * LINE)
 _STRIP, _BETWEEN, _HEAD = 0.23, 0.11, 0.62
 _COLOUR = {LINE: (COLOURS["sky"], COLOURS["blue"]), 1: (COLOURS["orange"], "#7a5200")}

@@ -6,6 +6,7 @@ shuffle, or cells of shared memory are joined between two barriers. Nothing here
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from ..simt.steps import Step, Touch, lanes_of
 __all__ = ["LANES", "Reduction", "Row", "reductions"]
 
 LANES = 32  # threads of a warp, and banks of shared memory
+FOLDS = {"max": np.max, "min": np.min, "sum": np.sum, "mul": np.prod}
 EXCHANGES = ("shared", "shuffle")  # the rows that are rounds: they join two values into one
 
 
@@ -67,8 +69,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Reduction:
-    """All rows of one reduction of a block: `op` is max or sum; `fed` counts, by thread, the
-    elements of global memory it loaded before the first exchange."""
+    """All rows of one reduction of a block: `op` is max, min, sum or mul; `fed` counts, by thread,
+    the elements of global memory it loaded before the first exchange."""
 
     kernel: str
     device: str
@@ -116,7 +118,8 @@ def _holding(row: Row) -> frozenset[int]:
 
 
 def reductions(trace: Trace) -> tuple[Reduction, ...]:
-    """The reductions of a traced block in order. ValueError where no thread reads another's value.
+    """The reductions of a traced block in order: exchanges that end with the maximum, the minimum,
+    the sum or the product of all threads' values. ValueError where there are none.
 
     A barrier between the last read of a result and what follows belongs to neither. Values are
     read as 32-bit floats.
@@ -124,8 +127,8 @@ def reductions(trace: Trace) -> tuple[Reduction, ...]:
     found = _Reader(trace).read()
     if not found:
         raise ValueError(
-            f"{trace.kernel} has no reduction in block {trace.block_index}: no thread reads "
-            'a value of another; take a version that reduces within a block, such as "v1"'
+            f"{trace.kernel} has no reduction in block {trace.block_index}: nothing joins "
+            'its threads\' values into one; take a version that reduces a block, such as "v1"'
         )
     return found
 
@@ -301,9 +304,9 @@ class _Reader:
             fed = tuple(self.fed[t] for t in range(self.trace.threads))
             rows = tuple(draft.frozen(sizes[draft.row.place]) for draft in self.rows)
             trace = self.trace
-            self.done.append(
-                Reduction(trace.kernel, trace.device, trace.threads, self.op, fed, rows)
-            )
+            one = Reduction(trace.kernel, trace.device, trace.threads, self.op, fed, rows)
+            if _joins_all(one):
+                self.done.append(one)
         self._restart()
 
     def _row(self, kind: str, place: str, step: Step, threads: np.ndarray) -> Row:
@@ -339,7 +342,7 @@ class _Reader:
         return -1, ""
 
     def _operation(self, pc: int) -> str:
-        """max or sum, by the nearest instruction at or before `pc` that joins two values."""
+        """max, sum, min or mul, by the nearest instruction at or before `pc` that joins two."""
         for at in range(pc, -1, -1):
             word = self.trace.program[at].ptx.partition(".")[0]
             if word in ("max", "add", "min", "mul"):
@@ -356,6 +359,18 @@ class _Reader:
 
     def _line(self, step: Step) -> int:
         return self.trace.program[step.pc].line
+
+
+def _joins_all(one: Reduction) -> bool:
+    """Whether it ends with the join of all values it began with; a mere exchange does not."""
+    values = [value for value in one.rows[0].values if value is not None]
+    if one.op not in FOLDS:
+        return False
+    with np.errstate(all="ignore"):
+        whole = float(FOLDS[one.op](np.array(values)))
+    slack = 1e-4 * float(np.abs(values).sum()) if one.op == "sum" else 0.0  # floats, in any order
+    same = math.isclose(one.result, whole, rel_tol=1e-4, abs_tol=slack)
+    return same or math.isnan(one.result) or math.isnan(whole)
 
 
 def _exchanged(trace: Trace) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -173,8 +174,11 @@ def _last(version: Version, spec: Spec, blocks: int, low: int, high: int) -> int
 
 
 def _recorded(name: str) -> list[Figure]:
-    """The version's recorded bandwidths over N, with those of V3, which stages nothing."""
+    """The version's recorded bandwidths over N, with those of V3, which stages nothing; all for
+    the one number of rows at which the version was timed at the most N."""
     record = recorded.latest()
     rows = record.rows if record else ()
     found = [row for row in rows if row.name in (name, "v3") and row.dtype == "float32"]
-    return found if len({row.cols for row in found if row.name == name}) > 1 else []
+    heights = Counter(row.rows for row in found if row.name == name)
+    most = max(heights, key=lambda rows: (heights[rows], rows), default=0)
+    return [row for row in found if row.rows == most] if heights[most] > 1 else []

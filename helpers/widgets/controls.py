@@ -98,8 +98,8 @@ class Panel(widgets.VBox):
         self._look, self.controls = look, dict(controls)
         self._changes, self._shown = itertools.count(), -1
         self.summary = widgets.HTML()
-        self.image = widgets.HTML(layout=widgets.Layout(width="100%"))
-        self.readout = widgets.HTML(layout=widgets.Layout(width="100%"))
+        whole = {"width": "100%", "margin": "0"}  # a margin beside 100 % would be cut off
+        self.image, self.readout = (widgets.HTML(layout=widgets.Layout(**whole)) for _ in range(2))
         rows = [control.view for control in self.controls.values()]
         super().__init__([*rows, self.summary, self.image, self.readout])
         for control in self.controls.values():

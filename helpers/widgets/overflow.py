@@ -92,9 +92,9 @@ class Panel(widgets.VBox):
         self._changes, self._shown, self._drawing = itertools.count(), -1, threading.Lock()
         self._make_controls()
         self.summary = widgets.HTML()
-        self.pictures = widgets.HTML(layout=widgets.Layout(width="100%"))
+        self.pictures = widgets.HTML(layout=widgets.Layout(width="100%", margin="0"))
         self.sentences = widgets.HTML()
-        self.numbers = widgets.HTML(layout=widgets.Layout(width="100%"))
+        self.numbers = widgets.HTML(layout=widgets.Layout(width="100%", margin="0"))
         super().__init__([
             self.source, *self._sources.values(),
             _line(self.shift.slider, self.shift.box, self.centre),

@@ -18,6 +18,7 @@ from numbers import Real
 
 import ipywidgets as widgets
 
+from .. import learner
 from ..recorded import Figure
 from ..simt import Profile
 from ..views.code import View
@@ -27,9 +28,9 @@ __all__ = ["Guess", "choice", "number", "parsed"]
 _TOLERANCE = 0.1  # how far off, relative to the answer, still counts as right
 _SETTLED = 0.15  # seconds from Enter to the text
 _UNITS = {"GB/s": "gbps", "µs": "us", "us": "us"}  # of a recorded figure, by its unit
-_SCALE = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9}
+_SCALE = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}  # no b: it would be read in 3 B, bytes
 _NUMBER = re.compile(
-    r"([+-]?(?:\d{1,3}(?:[,_\s]\d{3})+|\d+)?(?:\.\d*)?(?:e[+-]?\d+)?)\s*([kmgb]?)", re.IGNORECASE
+    r"([+-]?(?:\d{1,3}(?:[,_\s]\d{3})+|\d+)?(?:\.\d*)?(?:e[+-]?\d+)?)\s*([kmg]?)", re.IGNORECASE
 )
 
 
@@ -182,6 +183,8 @@ class Guess:
                              'source="counted by the simulator"')
         if not self._closed:
             self._close("No prediction was committed before the answer came.")
+        if self.value is not None:
+            learner.note("prediction", self.question, self.right(found))
         return _revealed(self, found, why, source)
 
     def right(self, answer: float | str) -> bool:
@@ -263,7 +266,7 @@ def _number(value: object) -> float:
     """A finite number, from NumPy too."""
     try:
         ok = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    except TypeError:
+    except (TypeError, OverflowError):  # 10**400 is finite, but no float
         ok = False
     if not ok:
         raise ValueError(f"expected a finite number, got {value!r}; take it from a profile's "

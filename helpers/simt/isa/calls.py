@@ -14,6 +14,7 @@ from .types import TYPES
 __all__ = ["ROWS"]
 
 U32, U64 = TYPES["u32"], TYPES["u64"]
+MOST_PRINTED = 1 << 15  # texts a launch, about what the 1 MiB of a GPU's printf buffer holds
 
 
 def call(ins, f: Form, code):
@@ -53,7 +54,8 @@ def without(m, lanes):
 
 
 def print_text(m, lanes, formats, arguments):
-    """vprintf: each lane's text, kept until the launch ends; how many values it shows."""
+    """vprintf: each lane's text, kept until the launch ends; how many values it shows. As with the
+    buffer of a GPU, there is room for so much and no more."""
     shown = np.zeros(m.shape, np.uint32)
     for address in np.unique(formats[lanes]):
         mine = lanes & (formats == address)
@@ -64,6 +66,8 @@ def print_text(m, lanes, formats, arguments):
         ]
         shown[mine] = len(columns)
         for block, thread in np.argwhere(mine):
+            if len(m.launch.printed) >= MOST_PRINTED:
+                break
             values = [column[block, thread] for column in columns]
             line = text.fill(values, lambda at: string_at(m, int(at)))
             m.launch.printed.append((m.first + int(block), int(thread), line))

@@ -1,0 +1,14 @@
+// Right numbers, too slow: without a tile, neighbouring lanes store a row of y apart.
+
+extern "C" __global__ void transpose(const float* x, float* y, int rows, int cols) {
+    const int tiles = (cols + 31) / 32;  // in a row of tiles
+    const size_t first_row = blockIdx.x / tiles * 32;  // of the tile; 64-bit, as products may wrap
+    const size_t first_col = blockIdx.x % tiles * 32;
+    const int lane = threadIdx.x % 32;
+    const int warp = threadIdx.x / 32;
+
+    for (int i = warp; i < 32; i += 8) {
+        const size_t row = first_row + i, col = first_col + lane;
+        if (row < rows && col < cols) y[col * rows + row] = x[row * cols + col];
+    }
+}

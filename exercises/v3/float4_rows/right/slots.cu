@@ -1,0 +1,42 @@
+// Right: the row is cut where addresses are multiples of 16 bytes; a slot that sticks out of the
+// row is read element by element.
+
+// The sum of value over the warp, in every lane. All 32 lanes must call it.
+__device__ float warp_sum(float value) {
+    for (int offset = 16; offset > 0; offset /= 2) {
+        value += __shfl_xor_sync(0xffffffff, value, offset);
+    }
+    return value;
+}
+
+// The sum of value over the block, in every thread. scratch: one float a warp.
+__device__ float block_sum(float value, float* scratch) {
+    const int lane = threadIdx.x % 32;
+    const int warps = blockDim.x / 32;
+    value = warp_sum(value);
+    if (lane == 0) scratch[threadIdx.x / 32] = value;
+    __syncthreads();  // separates every warp's write of its partial from the reads below
+    return warp_sum(lane < warps ? scratch[lane] : 0.0f);
+}
+
+extern "C" __global__ void row_sum_float4(const float* x, float* y, int rows, int cols) {
+    __shared__ float scratch[32];  // one float a warp
+    const size_t row = blockIdx.x;  // 64-bit, so row * cols cannot wrap
+    const int tid = threadIdx.x;
+    const float* x_row = x + row * cols;
+
+    float local_sum = 0.0f;  // of the columns that are this thread's
+    const int before = (size_t)x_row / 4 % 4;  // floats between the boundary and the row
+    for (int first = 4 * tid - before; first < cols; first += 4 * blockDim.x) {
+        if (first >= 0 && first + 4 <= cols) {
+            const float4 v = *reinterpret_cast<const float4*>(x_row + first);
+            local_sum += v.x + v.y + v.z + v.w;
+        } else {
+            const int end = min(first + 4, cols);
+            for (int col = max(first, 0); col < end; ++col) local_sum += x_row[col];
+        }
+    }
+
+    const float row_sum = block_sum(local_sum, scratch);
+    if (tid == 0) y[row] = row_sum;
+}

@@ -1,0 +1,18 @@
+// Right: the two halves are taken out one by one.
+
+#include <cuda_fp16.h>
+
+extern "C" __global__ void half_sum(const __half* x, float* y, int rows, int cols) {
+    const size_t row = blockIdx.x * blockDim.x + threadIdx.x;  // 64-bit: row * cols cannot wrap
+
+    if (row < rows) {  // the last block may have more threads than rows are left
+        const __half* x_row = x + row * cols;
+        float row_sum = 0.0f;
+        for (int pair = 0; pair < cols / 2; ++pair) {
+            const __half2 v = reinterpret_cast<const __half2*>(x_row)[pair];
+            row_sum += __low2float(v);
+            row_sum += __high2float(v);
+        }
+        y[row] = row_sum;
+    }
+}
