@@ -32,7 +32,7 @@ UNITS = {
     "times": "ratio",
 }
 SCALE = {"TB/s": 1e3, "ms": 1e3, "GB": 1e9, "MB": 1e6, "MiB": 2**20, "KiB": 2**10, "KB": 2**10}
-NUMBER = r"(?:[−-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[−-]?\d+(?:\.\d+)?(?:e[−-]?\d+)?)"
+NUMBER = r"(?:[−-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[−-]?\d+(?:\.\d+)?(?:e[+−-]?\d+)?)"
 WORDS = "|".join(re.escape(unit) for unit in UNITS if unit != "%")
 FIGURE = re.compile(rf"(?<![\w.,^])({NUMBER})(?:[\u202f\u00a0 ]?(?:({WORDS})\b|(%))|(?![\w^]))")
 NOT_PROSE = re.compile(

@@ -116,6 +116,7 @@ def small(text) -> list:
         ("35 % of it", "share", 35),
         ("1,572,864 load requests", "count", 1572864),
         ("e^−100 is 3.8e−44", "count", 3.8e-44),
+        ("the largest is 3.4028e+38", "count", 3.4028e38),
     ],
 )
 def test_a_figure_is_found(text, kind, value):

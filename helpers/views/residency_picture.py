@@ -57,9 +57,11 @@ def _staircases(chart: Svg, view: Occupancy) -> float:
     if view.wall is not None:
         x = _x(view.wall)
         chart.path([f"M{x:.1f} {top - 4}V{bottom}"], 'stroke="currentColor" stroke-dasharray="2 3"')
-        chart.text(x + 4, top + 14, f"48 KB: N = {view.wall:,}", _HALO, "start")
     x = _x(view.cols)
     chart.path([f"M{x:.1f} {top - 4}V{bottom}"], 'stroke="currentColor" stroke-width="1.4"')
+    if view.wall is not None:  # after the line at N, which its halo interrupts
+        words = f"48 KB: N = {view.wall:,}"
+        chart.text(_x(view.wall) + 4, top + 14, words, _HALO, "start")
     chart.text(x - 4, top - 5, f"N = {view.cols:,}", anchor="end" if x > _LEFT + 90 else "start")
     for blocks in {fit.blocks for fit in view.fits}:
         chart.parts.append(f'<circle cx="{x:.1f}" cy="{y(blocks):.1f}" r="4"/>')
