@@ -10,7 +10,7 @@ from .types import unsigned
 
 __all__ = ["Lanes", "blend", "in_slices", "joined", "selected"]
 
-SLICE = 1 << 14  # lanes whose float64 temporaries stay in a core's cache
+SLICE = 1 << 16  # lanes: smaller slices cost calls and turns at the interpreter's lock
 
 
 def blend(mask, new, old):
@@ -103,9 +103,8 @@ def selected(m, shape) -> Lanes:
 
 
 def in_slices(function, *sources):
-    """function(*sources), a few blocks at a time where they are many: what it needs in between
-    stays in the cache, and asking the system for large pieces of memory costs more than filling
-    them."""
+    """function(*sources), a few blocks at a time where they are many: asking the system for large
+    pieces of memory, for what it needs in between, can cost more than filling them."""
     if max(s.size for s in sources) <= SLICE:
         return function(*sources)
     rows, threads = joined(*(s.shape for s in sources))
