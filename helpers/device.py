@@ -131,8 +131,11 @@ def _module(gpu: bool):
     return standin
 
 
-def gpu_problem() -> str | None:
-    """Why no GPU can be used, with the cure; None when one answers."""
+def gpu_problem(ask: bool = True) -> str | None:
+    """Why no GPU can be used, with the cure; None when one answers.
+
+    ask: False only counts the GPUs, and takes no memory of any.
+    """
     try:
         import cupy
     except ModuleNotFoundError:
@@ -151,7 +154,7 @@ def gpu_problem() -> str | None:
         return "there is no NVIDIA driver (does nvidia-smi list a GPU?). Install NVIDIA's driver"
     try:
         count = runtime.getDeviceCount()
-        if count:
+        if count and ask:
             cupy.cuda.Device().synchronize()  # a device that is listed may still not answer
     except Exception as error:
         if has // 1000 < needs // 1000:

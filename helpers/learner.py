@@ -62,8 +62,8 @@ def note(kind: str, name: str, passed: bool, **more: object) -> None:
             data = _read(path)
             _add(data.setdefault(kind, {}), name, entry)
             _write(path, data)
-    except OSError as error:
-        print(f"Progress was not kept: {path}: {error.strerror or error}")
+    except (OSError, ValueError, RecursionError) as error:  # whatever it is, the lesson goes on
+        print(f"Progress was not kept: {path}: {getattr(error, 'strerror', None) or error}")
 
 
 def finished(lesson: str) -> Summary:
@@ -230,9 +230,9 @@ def _read(path: Path) -> dict:
         text = path.read_bytes()
     except FileNotFoundError:
         return {}
-    with contextlib.suppress(ValueError):  # not UTF-8, not JSON
+    with contextlib.suppress(ValueError, RecursionError):  # not UTF-8, not JSON, endlessly nested
         data = json.loads(text.decode("utf-8"))
-        if _sound(data):
+        if _sound(data) and _bytes(data):  # what cannot be written again is damaged, too
             return data
     aside = _unused(path)
     os.replace(path, aside)
@@ -261,12 +261,16 @@ def _unused(path: Path) -> Path:
     return aside
 
 
+def _bytes(data: dict) -> bytes:
+    return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
+
+
 def _write(path: Path, data: dict) -> None:
     """Replace the file as a whole, so that no reader ever sees half of it."""
-    text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    text = _bytes(data)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with open(handle, "w", encoding="utf-8") as file:
+        with open(handle, "wb") as file:
             file.write(text)
         os.replace(name, path)
     except BaseException:

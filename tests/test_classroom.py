@@ -83,6 +83,17 @@ def test_building_again_keeps_what_a_teacher_changed(tmp_path):
     assert str(source) in str(again)
     assert course.build(tmp_path, names, "a", force=True).kept == ()
     assert source.read_text() == text
+    source.write_bytes(b"\xff\xfe\x00")  # no text at all
+    assert course.build(tmp_path, names, "a").kept == (source,)
+    assert course.build(tmp_path, names, "a", force=True).kept == ()
+    assert source.read_text() == text
+
+
+def test_an_exercise_named_twice_is_there_once(tmp_path):
+    """Cells of one id would make an invalid notebook."""
+    once, twice = (course.build(tmp_path / str(k), ["v1/block_max"] * k, "a") for k in (1, 2))
+    texts = [(one.folder / "source" / "a" / "a.ipynb").read_text() for one in (once, twice)]
+    assert texts[0] == texts[1]
 
 
 def test_what_cannot_be_built_is_said(tmp_path, capsys):
@@ -90,11 +101,14 @@ def test_what_cannot_be_built_is_said(tmp_path, capsys):
     for words in (
         ["build", str(tmp_path / "c"), "--only", "v1/nothing"],
         ["build", str(tmp_path / "c"), "--points", "0"],
+        ["build", str(tmp_path / "c"), "--assignment", "../evil"],
+        ["build", str(tmp_path / "c"), "--assignment", str(tmp_path / "evil")],
+        ["build", str(tmp_path / "c"), "--assignment", ".."],
         ["link", "hub", "repository"],
     ):
         assert main(words) == 2
         assert capsys.readouterr().err.startswith("course: ")
-    assert not (tmp_path / "c").exists()
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_link_says_what_to_fetch_and_what_to_open():

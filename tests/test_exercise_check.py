@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import exercise
+from helpers import exercise, simt
 from helpers.__main__ import main
-from helpers.exercise import definition, difference, expression, inputs, references
+from helpers.exercise import definition, difference, expression, inputs, judge, references
 from helpers.exercise.definition import Case
+from helpers.exercise.refusals import refusal
 from helpers.exercise.verdict import SCORES, STEPS, Verdict, score
 
 NAME = "v1/block_max"
@@ -54,6 +55,10 @@ NO_ANSWERS = {
     "a continued include": '#inc\\\nlude "/etc/hostname"\n' + HEAD + " {}",
     "an include by macro": '#define F "/etc/hostname"\n#include F\n' + HEAD + " {}",
     "an include in a raw string": 'const char* s = R"(\n/*)";\n/**//**/ #include "/etc/x"\n',
+    "an include behind a trigraph": '??=include "/etc/hostname"\n' + HEAD + " {}",
+    "an include behind a literal": "char a = '/*';\n#include </etc/x>\n// */\n" + HEAD + " {}",
+    "an include behind a blank": '// \\ \n#include "/etc/x"\n' + HEAD + " {}",
+    "an include of the next file": "#include_next <math.h>\n" + HEAD + " {}",
     "a look for a file": '#if __has_include("/etc/hostname")\n#endif\n' + HEAD + " {}",
     "a header nobody has": "#include <nobody_has_this.h>\n" + HEAD + " {}",
     "a NUL": HEAD + " {\0}",
@@ -87,6 +92,22 @@ def test_headers_of_the_compiler_may_be_included():
     """What NVRTC brings is no file of the learner's."""
     verdict = exercise.check(TASK, "#include <cuda_fp16.h>\n" + TASK.solution)
     assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['// no #include "mine.h" is needed\n', "/* don't\n#include \"mine.h\"\n#import x\n*/\n",
+     'const char* const said = "#include \\"mine.h\\"";\n', "// __has_include\n"],
+)  # fmt: skip
+def test_what_is_said_of_an_include_is_not_refused(text):
+    """A comment or a string is no directive."""
+    assert refusal(text + TASK.solution) is None
+
+
+def test_a_line_without_its_text_has_no_colon():
+    """The clock knows the line alone."""
+    assert judge._place(simt.BudgetExceeded("too long", line=9)) == ["line 9"]
+    assert judge._place(simt.BudgetExceeded("x", line=9, source="a;")) == ["line 9: a;"]
 
 
 def test_a_compile_error_names_the_line():

@@ -180,6 +180,13 @@ def test_without_a_gpu_there_is_one_clear_sentence(monkeypatch, capsys):
         device._resolve.cache_clear()
 
 
+def test_a_gpu_that_the_child_does_not_get_says_nothing_of_the_answer(monkeypatch):
+    """The child asks it, and what it says is no fault of the kernel."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    with pytest.raises(device.DeviceError, match="a GPU was asked for"):
+        gpu.launches(TASK, TASK.solution, TASK.cases[:1])
+
+
 def test_another_device_is_refused():
     with pytest.raises(ValueError, match='"sim" or "gpu", got'):
         exercise.check(TASK, TASK.solution, device="tpu")

@@ -96,6 +96,7 @@ def test_a_note_that_cannot_be_kept_writes_nothing(file, args, more, error, text
 # ---------------------------------------------------------------------------- the file
 BROKEN = [b"", b'{"quiz": {"a": {"pas', b"\xff\xfe\x00", b"[]", b"3", b'{"quiz": []}',
           b'{"quiz": {"a": 1}}', b'{"quiz": {"a": {"passed": 1}}}',
+          b"[" * 100_000, b'{"quiz": {"\\ud800": {"passed": true}}}',
           b'{"quiz": {"a": {"passed": true, "tries": "x"}}}']  # fmt: skip
 
 
@@ -109,6 +110,13 @@ def test_a_damaged_file_is_set_aside(file, capsys, damage):
     )
     assert file.with_name("mine.json.damaged").read_bytes() == damage
     assert list(kept(file)) == ["quiz"]
+
+
+def test_a_name_that_no_file_can_hold_costs_a_line(file, capsys):
+    """Half a character: the lesson goes on, and nothing is written."""
+    learner.note("prediction", "\ud800", True)
+    assert capsys.readouterr().out.startswith("Progress was not kept: ")
+    assert not file.exists()
 
 
 def test_a_second_damaged_file_does_not_overwrite_the_first(file, capsys):

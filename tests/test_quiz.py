@@ -254,6 +254,9 @@ def test_what_options_quote_is_recorded():
     assert f"{longest('h200'):,}" in IN_FILE["06-pick-for-70000"]["answers"][1]["feedback"]
     assert v4_blocks(32768) == 1
     assert v4_blocks(4096) == 8
+    room = next(a for a in IN_FILE["06-blocks-of-16384"]["answers"] if a.get("value") == 13)
+    assert 228 * 1024 // (4 * 4096 + 128 + 1024) == room["value"]
+    assert "room for 13, but by threads no more than 8" in room["feedback"]
 
 
 def test_what_choices_call_true_is_so_in_the_records():
@@ -349,6 +352,9 @@ def test_a_reply_is_noted(tmp_path, monkeypatch):
     ("name", "reply", "text"),
     [("03-nothing", "a", "no question '03-nothing'; quiz.load"),
      ("03-rounds", "many", "expected a number, got 'many'"),
+     ("03-rounds", "1,33", "a number such as 1,024 or 1.33, got '1,33'"),
+     ("01-one-overflow", 3, "letters from a to d, got 3"),
+     ("01-one-overflow", None, "letters from a to d, got None"),
      ("03-early-return", "e", "letters from a to d, got 'e'"),
      ("03-early-return", "", "letters from a to d, got ''"),
      ("03-early-return", "ab", "one of the options is right, got 2")],

@@ -1,5 +1,6 @@
 """Writes the course directory: source notebooks and nbgrader's settings."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,7 +89,11 @@ def pull_link(hub: str, repository: str, branch: str = "main",
 
 def _assignments(names, assignment):
     """Assignment -> its exercises."""
+    if assignment is not None and not re.fullmatch(r"\w[\w.-]*", assignment):
+        raise CourseError("assignment: expected a plain name of letters, digits and _ . -, "
+                          f"got {assignment!r}")  # fmt: skip
     chosen = [exercise.load(name) for name in names] if names else exercise.all()
+    chosen = list({one.name: one for one in chosen}.values())  # named twice, it is there once
     if not chosen:
         raise CourseError("there are no exercises to make a course of")
     if assignment:
@@ -99,7 +104,8 @@ def _assignments(names, assignment):
 
 def _write(path, text, force):
     """Write a file; False when another version of it is there and stays."""
-    if path.exists() and path.read_text(encoding="utf-8") != text and not force:
+    # What is no UTF-8 is read as replacement characters, and so as another version.
+    if path.exists() and not force and path.read_text("utf-8", errors="replace") != text:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

@@ -46,7 +46,7 @@ PATTERNS = {
     "unwritten": "the kernel has written nothing there",
     "rows_misaligned": "only rows that start off a multiple of 16 bytes differ",
     "tail": "only the last columns behind a multiple of {width} are missing or wrong",
-    "lane0_only": "only lane 0 of each warp has the right value",
+    "lane0_only": "only lane 0 of each warp, or thread 0 alone, has the right value",
     "first_warp": "only the first warp has a part in what is right",
     "scaled": "each row is right but for a factor of its own",
     "zero": "what differs is 0",

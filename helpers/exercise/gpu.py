@@ -42,8 +42,11 @@ class Report:
 
 
 def require() -> None:
-    """Raise DeviceError, with cause and cure, where there is no GPU."""
-    if problem := device.gpu_problem():
+    """Raise DeviceError, with cause and cure, where there is no GPU.
+
+    Whether it answers is for the child to find out: a context here would hold memory of it.
+    """
+    if problem := device.gpu_problem(ask=False):
         raise device.DeviceError(
             f"there is no GPU to run the answer on: {problem}. The check on the simulator needs "
             'none: leave the device out, or say "sim"'
@@ -157,5 +160,8 @@ def _report(folder: Path, count: int, ended: str, late: bool) -> Report:
         return Report(results)
     told = folder / "error.json"
     if told.exists():
-        return Report(results, json.loads(told.read_text(encoding="utf-8"))["message"])
+        error = json.loads(told.read_text(encoding="utf-8"))
+        if error["kind"] == "DeviceError":
+            raise device.DeviceError(error["message"])
+        return Report(results, error["message"])
     return Report(results, ended, endless=late)

@@ -8,7 +8,9 @@ __all__ = ["INPUTS", "WORDS", "make", "offset"]
 
 ALIGN = 16  # bytes, of a float4
 SPIKE = 1000.0  # above the rest: e^1000 is beyond every type
-DEEP = -1e4  # every e^x is 0
+SHIFT = 1e4  # every e^x is infinite
+DEEP = -1e5  # every e^x is 0, and float32 still tells 0.01 apart; float16 has no such number
+ABYSS = -1e30  # below whatever finite number a maximum is likely to start at
 STAIR = 1000.0  # from one row to the next
 PART_MASKED = 1 / 3
 
@@ -36,12 +38,17 @@ def tiny(rng, rows, cols):
 
 def shifted(rng, rows, cols):
     """Near 10000: e^x is infinite."""
-    return normal(rng, rows, cols) - DEEP
+    return normal(rng, rows, cols) + SHIFT
 
 
 def deep(rng, rows, cols):
-    """Near -10000: e^x is 0 for every element."""
+    """Near -100000: e^x is 0 for every element."""
     return normal(rng, rows, cols) + DEEP
+
+
+def abyss(rng, rows, cols):
+    """From -2e30 to -1e30: of a finite start of the maximum nothing but that start is left."""
+    return ABYSS * (1 + rng.random((rows, cols)))
 
 
 def stairs(rng, rows, cols):
@@ -96,8 +103,8 @@ def sixteens(rng, rows, cols):
 INPUTS: dict[str, Callable[..., np.ndarray]] = {
     make.__name__: make
     for make in (
-        normal, equal, spike, tiny, shifted, deep, stairs, neginf, masked, nan, ascending,
-        descending, ones16, sixteens,
+        normal, equal, spike, tiny, shifted, deep, abyss, stairs, neginf, masked, nan,
+        ascending, descending, ones16, sixteens,
     )
 }  # fmt: skip
 
@@ -107,7 +114,8 @@ WORDS = {
     "spike": "one large element a row",
     "tiny": "near -50",
     "shifted": "near 10000",
-    "deep": "near -10000",
+    "deep": "near -100000",
+    "abyss": "from -2e30 to -1e30",
     "stairs": "each row 1000 above the one before",
     "neginf": "some elements -inf",
     "masked": "some rows -inf throughout",

@@ -131,7 +131,11 @@ def _named(case: Case) -> str:
 
 def _place(error: simt.SimulatorError) -> list[str]:
     source = textwrap.shorten(error.source or "", 100, placeholder=" …")
-    return [f"line {error.line}: {source}"] if error.line else []
+    return [_at(error.line, source)] if error.line else []
+
+
+def _at(line: int, source: str) -> str:
+    return f"line {line}: {source}" if source else f"line {line}"
 
 
 def _defect(defect: simt.Defect, case: Case, share: float = 1.0) -> Finding:
@@ -214,7 +218,7 @@ def _verdict(exercise, code, found: Finding | None, where, seconds, said) -> Ver
     if message != found.message and found.stage not in ("defect", "lucky"):
         evidence = (found.message, *evidence)
     if found.stage == "compile" and found.line:
-        evidence = (f"line {found.line}: {(found.source or '').strip()}", *evidence)
+        evidence = (_at(found.line, (found.source or "").strip()), *evidence)
     return Verdict(
         passed=False,
         stage=found.stage,

@@ -11,7 +11,13 @@ from ..simt.source import clean
 __all__ = ["LARGEST", "refusal"]
 
 LARGEST = 64_000  # characters; the longest solution has about 3000
-INCLUDE = re.compile(r"(?:#|%:|\?\?=)\s*(include\w*|import|embed)\b[ \t]*([^\n]*)")
+# A directive begins a line or follows a comment; nobody needs a comment behind its #.
+INCLUDE = re.compile(
+    r"(?:^|\*/)[^\S\n]*(?:#|%:|\?\?=)[^\S\n]*(include\w*|import\b|embed\b|/\*)([^\n]*)", re.M
+)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.S)
+QUOTE = re.compile("[\"']")
+EXTERN = re.compile(r'\bextern\s+"C"')
 HEADER = re.compile(r"<[A-Za-z_][\w.]*(?:/[A-Za-z_][\w.]*)*>")
 HAS = re.compile(r"__has_(?:include|embed)\w*")
 
@@ -30,8 +36,11 @@ def refusal(code: str) -> tuple[str, int | None] | None:
 
 
 def _include(code: str) -> tuple[str, int | None] | None:
-    joined = code.replace("\r\n", "\n").replace("\\\n", "")
-    for text in (joined, clean(code)):  # a comment may hide what a compiler sees, and the reverse
+    lines = code.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    if "??/\n" in lines:
+        return "a line that ends with ??/ is refused: end it with a backslash", _line(code, "??/")
+    for blanks in ("", r"[ \t\f\v]*"):  # compilers differ in what they take for a continued line
+        text = _bare(re.sub(rf"\\{blanks}\n", "", lines))
         for found in INCLUDE.finditer(text):
             wanted = found[2].split("//")[0].split("/*")[0].strip()
             if found[1] != "include" or not HEADER.fullmatch(wanted) or ".." in wanted:
@@ -39,11 +48,18 @@ def _include(code: str) -> tuple[str, int | None] | None:
                 return (
                     f"#{found[1]}{said} is refused: an answer is one text, without files of its "
                     "own. Copy what you need into the cell",
-                    _line(code, found[1]),
+                    _line(code, found[0].strip()) or _line(code, found[1]),
                 )
-    if found := HAS.search(joined):
-        return f"{found[0]} is refused: an answer is one text", _line(code, found[0])
+        if found := HAS.search(text):
+            return f"{found[0]} is refused: an answer is one text", _line(code, found[0])
     return None
+
+
+def _bare(text: str) -> str:
+    """The text without comments, where it is certain what a comment is: not so with quotes in the
+    code, since a string may hold what looks like the beginning of one."""
+    bare = COMMENT.sub(" ", text)
+    return text if QUOTE.search(EXTERN.sub("", bare)) else bare
 
 
 def _line(code: str, word: str) -> int | None:

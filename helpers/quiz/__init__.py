@@ -25,6 +25,7 @@ __all__ = ["Quiz", "Reply", "answer", "lessons", "load", "show"]
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / "quizzes"
 ASKS = {"multiple_choice": "choose one", "many_choice": "choose all", "numeric": "a number"}
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,11 @@ def plain(markup: str) -> str:
 
 def _choice(question: dict, reply) -> Reply:
     options = dict(zip(string.ascii_lowercase, question["answers"], strict=False))
-    letters = sorted({letter for letter in "".join(reply).lower() if letter not in " ,"})
+    try:
+        text = "".join(reply).lower()
+    except TypeError:  # a number, None
+        text = ""
+    letters = sorted({letter for letter in text if letter not in " ,"})
     if not letters or not set(letters) <= set(options):
         raise ValueError(f"expected letters from a to {max(options)}, got {reply!r}")
     if len(letters) > 1 and question["type"] == "multiple_choice":
@@ -163,8 +168,11 @@ def _choice(question: dict, reply) -> Reply:
 
 def _number(question: dict, reply) -> Reply:
     """As jupyterquiz judges: the first answer that holds the number, else the default."""
+    text = str(reply).strip().replace("−", "-")
+    if "," in text and not THOUSANDS.fullmatch(text):
+        raise ValueError(f"expected a number such as 1,024 or 1.33, got {reply!r}")
     try:
-        value = float(str(reply).replace(",", "").replace("−", "-"))
+        value = float(text.replace(",", ""))
     except ValueError:
         raise ValueError(f"expected a number, got {reply!r}") from None
     for one in question["answers"]:
