@@ -38,6 +38,8 @@ FIGURE = re.compile(rf"(?<![\w.,^])({NUMBER})(?:[\u202f\u00a0 ]?(?:({WORDS})\b|(
 NOT_PROSE = re.compile(
     r"```.*?```|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|<[^>]*>|\bV\d|A100 \d+ ?GB|https?://\S+", re.DOTALL
 )
+POWER = re.compile(r"(?<=\d) ?[·×] ?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 WORKED = re.compile(rf"({NUMBER}(?: ?[-+−·×*/] ?{NUMBER})+) (?:=|is|are) ({NUMBER})")
 
 
@@ -54,7 +56,7 @@ class Stated:
 
 def stated(prose: str, every: bool = False) -> list[Stated]:
     """The figures of a markdown text, in reading order; with `every`, small whole numbers, too."""
-    plain = NOT_PROSE.sub(" ", prose)
+    plain = POWER.sub(lambda power: "e" + power[1].translate(RAISED), NOT_PROSE.sub(" ", prose))
     found = []
     for match in FIGURE.finditer(plain):
         written, unit, percent = match.groups()
@@ -66,8 +68,9 @@ def stated(prose: str, every: bool = False) -> list[Stated]:
         decimals = len(bare.partition(".")[2])
         around = plain[max(0, match.start() - 60) : match.end() + 30].replace("\n", " ")
         slack = 0.5 * scale * 10.0**-decimals * (1 + 1e-9)
-        if "e" in bare:
-            slack = abs(float(bare)) / 10
+        if "e" in bare:  # half a step of the mantissa's last digit
+            mantissa, _, power = bare.partition("e")
+            slack = 0.5 * 10.0 ** (int(power) - len(mantissa.partition(".")[2])) * (1 + 1e-9)
         kind = UNITS.get(unit, "count")
         found.append(Stated(match.group().strip(), float(bare) * scale, slack, kind, around))
     return found

@@ -117,6 +117,7 @@ def small(text) -> list:
         ("1,572,864 load requests", "count", 1572864),
         ("e^−100 is 3.8e−44", "count", 3.8e-44),
         ("the largest is 3.4028e+38", "count", 3.4028e38),
+        ("the largest is 3.4028 · 10³⁸", "count", 3.4028e38),
     ],
 )
 def test_a_figure_is_found(text, kind, value):
