@@ -1,4 +1,4 @@
-"""Files of measurements: written whole, read key by key, or refused by name."""
+"""Files written whole; files of measurements read key by key, or refused by name."""
 
 from __future__ import annotations
 
@@ -92,14 +92,17 @@ def of_device(paths: Iterable[Path], device: str) -> Iterator[tuple[Path, object
             warnings.warn(f"{path} names no device, so it is no record; left out", stacklevel=2)
 
 
-def write(path: Path | str, text: str) -> None:
-    """Write a file so that a reader sees the old one or the whole new one, never half of it."""
+def write(path: Path | str, text: str, mode: int = 0o644) -> None:
+    """Write a file so that a reader sees the old one or the whole new one, never half of it.
+
+    mode: who may read it; for a file of one's own 0o600.
+    """
     path = Path(path)
     handle, half = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
-        os.chmod(half, 0o644)  # mkstemp's 0600 would hide the file from other readers
+        os.chmod(half, mode)  # mkstemp's own would hide a shared file from other readers
         os.replace(half, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):

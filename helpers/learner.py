@@ -13,7 +13,6 @@ import html
 import json
 import os
 import re
-import tempfile
 import time
 import tomllib
 from collections.abc import Iterator
@@ -21,7 +20,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from . import versions
+from . import files, lock, versions
+from .columns import aligned
 
 __all__ = ["KINDS", "Line", "Summary", "finished", "note", "place", "summary"]
 
@@ -61,7 +61,7 @@ def note(kind: str, name: str, passed: bool, **more: object) -> None:
         with _locked(path):
             data = _read(path)
             _add(data.setdefault(kind, {}), name, entry)
-            _write(path, data)
+            files.write(path, _text(data), mode=0o600)
     except (OSError, ValueError, RecursionError) as error:  # whatever it is, the lesson goes on
         print(f"Progress was not kept: {path}: {getattr(error, 'strerror', None) or error}")
 
@@ -125,9 +125,7 @@ class Summary:
 
     def __str__(self) -> str:
         rows = [self.heads, *(line.cells for line in self.lines)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        text = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-        return "\n".join([*text, self.where])
+        return "\n".join([*aligned(rows), self.where])
 
     __repr__ = __str__
 
@@ -232,7 +230,7 @@ def _read(path: Path) -> dict:
         return {}
     with contextlib.suppress(ValueError, RecursionError):  # not UTF-8, not JSON, endlessly nested
         data = json.loads(text.decode("utf-8"))
-        if _sound(data) and _bytes(data):  # what cannot be written again is damaged, too
+        if _sound(data) and _text(data).encode():  # what cannot be written again is damaged, too
             return data
     aside = _unused(path)
     os.replace(path, aside)
@@ -261,21 +259,8 @@ def _unused(path: Path) -> Path:
     return aside
 
 
-def _bytes(data: dict) -> bytes:
-    return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
-
-
-def _write(path: Path, data: dict) -> None:
-    """Replace the file as a whole, so that no reader ever sees half of it."""
-    text = _bytes(data)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "wb") as file:
-            file.write(text)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+def _text(data: dict) -> str:
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 @contextlib.contextmanager
@@ -296,15 +281,7 @@ def _locked(path: Path) -> Iterator[None]:
 def _lock(file) -> bool:
     """Take the lock; False when another has it. True, too, where there are no locks to be had."""
     try:
-        if os.name == "nt":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock.take(file.fileno())
     except (BlockingIOError, PermissionError):
         return False
     except OSError:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import files, specs, versions
+from .columns import aligned
 from .files import RecordError
 
 if TYPE_CHECKING:  # they bring the simulator and CuPy's checks; most readers want a figure
@@ -46,6 +47,7 @@ __all__ = [
     "row_name",
     "save",
     "table",
+    "usual_rows",
     "version_of",
 ]
 
@@ -339,17 +341,20 @@ def ncu_file(
     return stored.choose(path, kernel, launch)
 
 
+def usual_rows(figures: Iterable[Figure]) -> int | None:
+    """The M that was measured at the most N, the larger of two; None where there is nothing."""
+    sizes: dict[int, set[int]] = {}
+    for figure in figures:
+        sizes.setdefault(figure.rows, set()).add(figure.cols)
+    return max(sizes, key=lambda rows: (len(sizes[rows]), rows), default=None)
+
+
 _HEADINGS = ("name", "size", "dtype", "µs", "quartiles", "GB/s", "of copy", "of peak", "origin")
 
 
 def table(rows: Iterable[Figure]) -> str:
     """The figures as aligned text, a line each."""
-    cells = [_HEADINGS, *map(_cells, rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in cells
-    )
+    return "\n".join(aligned([_HEADINGS, *map(_cells, rows)]))
 
 
 def _table_html(rows: Iterable[Figure]) -> str:

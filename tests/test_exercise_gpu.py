@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers import device, exercise
+from helpers import device, exercise, lock
 from helpers.__main__ import main
-from helpers.exercise import difference, gpu, lock
+from helpers.exercise import difference, gpu
 
 TASK = exercise.load("v1/block_max")
 CASES = list(TASK.cases)[:2]
@@ -99,7 +99,7 @@ def test_the_lock_is_free_when_its_holder_is_killed(tmp_path):
     """A process that dies takes its lock with it."""
     path = tmp_path / "a.lock"
     code = (
-        "import sys, time; from pathlib import Path; from helpers.exercise import lock\n"
+        "import sys, time; from pathlib import Path; from helpers import lock\n"
         "with lock.held(Path(sys.argv[1]), 5):\n    print('held', flush=True); time.sleep(60)"
     )
     holder = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE,

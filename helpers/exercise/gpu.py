@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from .. import device
+from ..lock import Busy, held
 from . import difference
 from .definition import Case, Exercise
 from .finding import Finding
-from .lock import Busy, held
 from .simulated import arguments
 
 __all__ = ["Report", "examine", "launches", "lock_file", "name", "require"]

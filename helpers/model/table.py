@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import recorded, specs, versions
+from ..columns import aligned
 from ..latency import Latencies
 from ..recorded import Figure
 from ..specs import Spec
@@ -59,10 +60,7 @@ class Misses:
         return f"Times: {'; '.join(labels)}. A miss above 0 says slower than it is."
 
     def __str__(self) -> str:
-        cells = [HEAD, *self.cells()]
-        widths = [max(len(row[k]) for row in cells) for k in range(len(HEAD))]
-        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in cells]
-        return "\n".join([self.caption(), *(line.rstrip() for line in lines)])
+        return "\n".join([self.caption(), *aligned([HEAD, *self.cells()])])
 
     __repr__ = __str__
 

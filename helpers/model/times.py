@@ -34,11 +34,11 @@ from .. import recorded, specs, versions
 from ..latency import Latencies
 from ..specs import Spec
 from ..versions import Version
-from .work import Work, busy_warps, counted, resident
+from .work import LANES, Work, busy_warps, counted, resident
 
 __all__ = ["Prediction", "predict"]
 
-SECTOR, LINE, LANES = 32, 128, 32  # bytes, bytes, threads of a warp
+SECTOR, LINE = 32, 128  # bytes
 ISSUE = 4  # warp instructions an SM issues in a cycle: one from each of its four schedulers
 CORES = {(7, 5): 64, (8, 0): 64}  # FP32 lanes an SM; 128 elsewhere (CUDA Programming Guide)
 L2_BYTES = 5120  # a cycle, all SMs together (A100 white paper; taken for the cards after it, too)

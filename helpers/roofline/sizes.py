@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from .. import versions
+from .. import recorded, versions
 from ..recorded import CEILINGS, Figure, Record
 from ..specs import Spec
 from ..theme import Theme, mark, theme
@@ -98,10 +98,10 @@ def sweep_content(
     """Choose lines, roof, cliffs and notes from one run's figures of one type."""
     source = run(device, live)
     typed = [figure for figure in source.rows if figure.dtype == dtype]
-    rows = rows or _common_rows(typed)
+    rows = rows or recorded.usual_rows(typed) or 4096
     fit = [figure for figure in typed if figure.rows == rows]
     order = sorted(dict.fromkeys(figure.name for figure in fit), key=_rank)
-    lines, left = [], [name for name in order if names is None and _crowds(name, order)]
+    lines, left = [], _crowd(order) if names is None else []
     for name in (n for n in chosen(names, order) if n not in left) if fit else ():
         last = {f.cols: f for f in fit if f.name == name}  # of one measured twice
         changed = any(f.stale for f in last.values())
@@ -111,27 +111,15 @@ def sweep_content(
     roof = (f"{source.short} data sheet", spec.bandwidth / 1e9) if spec and lines else None
     headline = f"Effective bandwidth, softmax of {rows} × N {dtype}"
     return Sweep(headline, sizes, tuple(lines), roof, _between(lines, sizes, spec, rows),
-                 tuple(_notes(source, lines, f"{rows} × N {dtype}") + also(left)))
+                 tuple(_notes(source, lines, f"{rows} × N {dtype}", left)))
 
 
-def _common_rows(figures: Iterable[Figure]) -> int:
-    """The M that was measured at the most N, the larger of two; 4096 where there is nothing."""
-    sizes: dict[int, set[int]] = {}
-    for figure in figures:
-        sizes.setdefault(figure.rows, set()).add(figure.cols)
-    return max(sizes, key=lambda rows: (len(sizes[rows]), rows), default=4096)
-
-
-def _crowds(name: str, order: Sequence[str]) -> bool:
-    """Whether a peer is left out unless asked for: more than a few grey lines cannot be told
+def _crowd(order: Sequence[str]) -> list[str]:
+    """The peers that are left out unless asked for: more than a few grey lines cannot be told
     apart."""
-    few = [other for other in order if other in _FEW_PEERS] or order
-    return _rank(name)[0] == 1 and name not in few
-
-
-def also(left: Sequence[str]) -> list[str]:
-    """The note about peers that were measured and are not drawn."""
-    return [f"measured, too (names=): {', '.join(left)}"] if left else []
+    peers = [name for name in order if _rank(name)[0] == 1]
+    few = [name for name in peers if name in _FEW_PEERS]
+    return [name for name in peers if name not in few] if few else []
 
 
 def _rank(name: str) -> tuple[int, str]:
@@ -148,7 +136,9 @@ def _between(lines: Sequence[Line], sizes: Sequence[int], spec: Spec | None,
     return tuple(cliff for cliff in found if sizes[0] <= cliff.cols < sizes[-1])
 
 
-def _notes(source: Run, lines: Sequence[Line], what: str) -> list[str]:
+def _notes(
+    source: Run, lines: Sequence[Line], what: str, left: Sequence[str]
+) -> list[str]:
     notes = [source.label]
     if source.rows and not lines:
         notes.append(f"no figure of {what} there; it has {_sizes(source)}")
@@ -156,6 +146,8 @@ def _notes(source: Run, lines: Sequence[Line], what: str) -> list[str]:
         notes.append(f"recorded with an older kernel (hollow markers): {', '.join(older)}")
     if lines and not source.spec:
         notes.append(f"{source.device}: no data sheet in helpers/specs.py, so no roof, no cliffs")
+    if left:
+        notes.append(f"measured, too (names=): {', '.join(left)}")
     return notes
 
 

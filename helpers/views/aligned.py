@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import simt, versions
 from .coalesced import count
+from .svg import points
 from .warps import LANES
 
 if TYPE_CHECKING:
@@ -137,12 +138,10 @@ class Alignment:
 
     def readout(self) -> str:
         """HTML: every row in words, and the first fault."""
-        items = "".join(f"<li>{escape(str(row))}</li>" for row in self.rows)
-        style = "margin:.2em 0;padding-left:1.2em"
         return (
             f'<p style="margin:.3em 0">First fault: {escape(self.first)}</p>'
             f"<details><summary>every row in words</summary>"
-            f'<ul style="{style}">{items}</ul></details><small>{escape(self.source)}</small>'
+            f"{points(map(str, self.rows))}</details><small>{escape(self.source)}</small>"
         )
 
     def _repr_html_(self) -> str:

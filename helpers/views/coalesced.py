@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from .. import versions
 from ..simt import Trace
+from .svg import points
 from .warps import WarpAccess, accesses, named, traced
 
 if TYPE_CHECKING:
@@ -134,11 +135,8 @@ class Coalescing:
 
     def readout(self) -> str:
         """HTML: what the whole block did, and where the numbers come from."""
-        totals = "".join(f"<li>{escape(request.total)}</li>" for request in self.requests)
-        return (
-            f'<ul style="margin:.2em 0;padding-left:1.2em">{totals}</ul>'
-            f"<small>{escape(self.source)}</small>"
-        )
+        totals = points(request.total for request in self.requests)
+        return f"{totals}<small>{escape(self.source)}</small>"
 
     def _repr_html_(self) -> str:
         return f'<div style="margin:.6em 0">{self.picture()._repr_html_()}{self.readout()}</div>'

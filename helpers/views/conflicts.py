@@ -20,6 +20,7 @@ from .. import versions
 from ..simt import Trace
 from ..simt.observers.banks import BANKS, WAVEFRONT, Waves, alike, most_in_a_bank, waves
 from .coalesced import count
+from .svg import points
 from .warps import LANES, WarpAccess, accesses, accesses_at, named, traced
 
 if TYPE_CHECKING:
@@ -137,11 +138,8 @@ class Banks:
 
     def readout(self) -> str:
         """HTML: the worst bank of each access, and where the numbers come from."""
-        items = "".join(f"<li>{escape(f'{one.title}: {one.worst}')}</li>" for one in self.accesses)
-        return (
-            f'<ul style="margin:.2em 0;padding-left:1.2em">{items}</ul>'
-            f"<small>{escape(self.source)}</small>"
-        )
+        worst = points(f"{one.title}: {one.worst}" for one in self.accesses)
+        return f"{worst}<small>{escape(self.source)}</small>"
 
     def _repr_html_(self) -> str:
         return f'<div style="margin:.6em 0">{self.picture()._repr_html_()}{self.readout()}</div>'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +12,7 @@ from ..specs import Spec
 from ..versions import Version
 from .code import View, table
 
-__all__ = ["CARDS", "Fit", "Occupancy", "fit", "occupancy", "staircase"]
+__all__ = ["CARDS", "Fit", "Occupancy", "bandwidths", "fit", "occupancy", "staircase"]
 
 CARDS = ("t4", "a100", "h100", "h200")
 
@@ -138,7 +137,7 @@ def occupancy(
         versions.static_shared(version.source, version.entry), version.staged,
         tuple(fit(version, cols, spec, card) for card, spec in sheets),
         tuple((card, staircase(version, spec)) for card, spec in sheets),
-        tuple(_recorded(version.name) if figures is None else figures),
+        tuple(bandwidths(version.name) if figures is None else figures),
     )
 
 
@@ -173,12 +172,12 @@ def _last(version: Version, spec: Spec, blocks: int, low: int, high: int) -> int
     return low
 
 
-def _recorded(name: str) -> list[Figure]:
-    """The version's recorded bandwidths over N, with those of V3, which stages nothing; all for
-    the one number of rows at which the version was timed at the most N."""
+def bandwidths(name: str = "v4") -> list[Figure]:
+    """A version's recorded bandwidths over N, with those of V3, which stages nothing, all at one
+    number of rows; [] where the newest record has the version at one N only."""
     record = recorded.latest()
-    rows = record.rows if record else ()
-    found = [row for row in rows if row.name in (name, "v3") and row.dtype == "float32"]
-    heights = Counter(row.rows for row in found if row.name == name)
-    most = max(heights, key=lambda rows: (heights[rows], rows), default=0)
-    return [row for row in found if row.rows == most] if heights[most] > 1 else []
+    found = [row for row in (record.rows if record else ())
+             if row.name in (name, "v3") and row.dtype == "float32"]
+    rows = recorded.usual_rows(row for row in found if row.name == name)
+    found = [row for row in found if row.rows == rows]
+    return found if len({row.cols for row in found if row.name == name}) > 1 else []

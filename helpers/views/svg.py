@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-__all__ = ["SMALL", "TEXT", "Svg", "legend", "swatch"]
+__all__ = ["SMALL", "TEXT", "Svg", "legend", "points", "swatch"]
 
 TEXT, SMALL = 12, 11.5  # 9 and 8.6 points
 
@@ -66,3 +66,9 @@ def legend(entries: Iterable[str]) -> str:
     """Entries beside each other, wrapping where the page is narrow."""
     style = "display:flex;flex-wrap:wrap;gap:.1em 1.2em;font-size:12px;line-height:1.4"
     return f'<div style="{style}">{"".join(entries)}</div>'
+
+
+def points(words: Iterable[str]) -> str:
+    """Sentences as a list, close under a picture."""
+    items = "".join(f"<li>{escape(one)}</li>" for one in words)
+    return f'<ul style="margin:.2em 0;padding-left:1.2em">{items}</ul>'

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["Busy", "held"]
+__all__ = ["Busy", "held", "take"]
 
 LOOK_S = 0.05
 
@@ -49,14 +49,21 @@ def _opened(path: Path) -> int:
 def _taken(handle: int) -> bool:
     """Try once to lock."""
     try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        take(handle)
     except OSError:
         return False
     return True
+
+
+def take(handle: int) -> None:
+    """Lock an open file at once, until it is closed. BlockingIOError or PermissionError when
+    another holds it, another OSError where the file system has no locks."""
+    if os.name == "nt":
+        import msvcrt
+
+        os.lseek(handle, 0, os.SEEK_SET)
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
